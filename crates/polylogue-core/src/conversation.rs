@@ -1,0 +1,225 @@
+//! The machine: what to do next, what an input means, and the fold of the journal.
+//!
+//! Nothing is remembered that the journal does not say. So running, resuming after a crash, forking and
+//! replaying are one code path: fold the records there are, then ask what is next.
+
+use std::sync::Arc;
+
+use crate::{
+    ask::Ask,
+    event::{Event, Record, VERSION},
+    format::{Format, Wants},
+    id::{AskId, LineId, PersonId, Seq},
+    ledger::{Usage, estimate_tokens},
+    reason::Reason,
+    setup::{BadSetup, Change, Setup},
+    stage::Stage,
+    step::{Answer, Cut, Halt, Input, Rejected, Step},
+    time::Timestamp,
+};
+
+/// A session as its journal makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversation {
+    stage: Stage,
+    format: Format,
+}
+
+impl Conversation {
+    pub const MAX_MESSAGE_CHARS: usize = 20_000;
+
+    /// A new session, and the first record of its journal.
+    pub fn start(setup: Setup, at: Timestamp) -> Result<(Conversation, Record), BadSetup> {
+        setup.check()?;
+        let event = Event::Started { version: VERSION, setup: Arc::new(setup) };
+        let first = Record { seq: Seq::START.next(), at, event };
+        match Conversation::from_first(&first) {
+            Ok(conversation) => Ok((conversation, first)),
+            Err(NotAJournal::BadSetup(problem)) => Err(problem),
+            Err(NotAJournal::Empty | NotAJournal::Gap { .. }) => unreachable!("the record is a first one"),
+        }
+    }
+
+    /// The session that these records, from the first, make.
+    pub fn replay<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Conversation, NotAJournal> {
+        let mut records = records.into_iter();
+        let mut conversation = Conversation::from_first(records.next().ok_or(NotAJournal::Empty)?)?;
+        for record in records {
+            if record.seq != conversation.stage.head().next() {
+                return Err(NotAJournal::Gap { after: conversation.stage.head() });
+            }
+            conversation.apply(record);
+        }
+        Ok(conversation)
+    }
+
+    fn from_first(first: &Record) -> Result<Conversation, NotAJournal> {
+        let Event::Started { setup, .. } = &first.event else { return Err(NotAJournal::Empty) };
+        let mut stage = Stage::new(setup.clone(), first.at)?;
+        let format = Format::new(setup, &mut stage, first)?;
+        Ok(Conversation { stage, format })
+    }
+
+    pub fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// What is to be done, whether or not it is under way already. Safe to call at any time, any number
+    /// of times: it changes nothing.
+    pub fn next(&self) -> Vec<Step> {
+        if self.stage.ended().is_some() {
+            return Vec::new();
+        }
+        let mut steps: Vec<Step> = self.stage.wanted_clips().map(Step::Speak).collect();
+        match self.format.rules().wants(&self.stage) {
+            Wants::End(reason) => self.end_when_idle(reason, &mut steps),
+            Wants::Asks(places) => {
+                for place in places {
+                    let id = self.stage.ask_at(place);
+                    let ask = Ask { request: self.format.rules().request(&self.stage, &id), id };
+                    if !self.stage.is_open(&ask.id)
+                        && let Some(limit) = self.stage.limit_before(&ask)
+                    {
+                        // What is under way may finish; nothing new begins.
+                        self.end_when_idle(limit, &mut steps);
+                        break;
+                    }
+                    steps.push(Step::Ask(ask));
+                }
+            }
+        }
+        steps
+    }
+
+    fn end_when_idle(&self, reason: Reason, steps: &mut Vec<Step>) {
+        if steps.is_empty() && !self.stage.anything_open() {
+            steps.push(Step::End(reason));
+        }
+    }
+
+    /// What is recorded when a step is taken up.
+    pub fn begin(&self, step: &Step) -> Vec<Event> {
+        match step {
+            Step::Ask(ask) if !self.stage.is_open(&ask.id) => vec![Event::Asked {
+                ask: ask.id.clone(),
+                digest: ask.request.digest(),
+                estimate: ask.request.estimate(),
+            }],
+            Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) => Vec::new(),
+            Step::End(reason) => vec![self.ended(*reason)],
+        }
+    }
+
+    /// What an input means. Decides, changes nothing.
+    pub fn on(&self, input: Input) -> Result<Vec<Event>, Rejected> {
+        if let Input::ResumePressed { change } = input {
+            return self.on_resume(change);
+        }
+        if let Some(reason) = self.stage.ended() {
+            return Err(Rejected::Ended(reason));
+        }
+        match input {
+            Input::Answered { ask, answer } => self.on_answer(ask, answer),
+            Input::AskFailed { ask, failure, usage, retries } => {
+                self.must_be_open(&ask)?;
+                let consequences = self.format.rules().failed(&self.stage, &ask, &failure);
+                let mut events = vec![Event::AskFailed { ask, failure, usage, retries }];
+                events.extend(consequences);
+                Ok(events)
+            }
+            Input::ClipMade { line, clip } => {
+                self.must_want_clip(line)?;
+                Ok(vec![Event::ClipMade { line, clip }])
+            }
+            Input::ClipFailed { line, error } => {
+                self.must_want_clip(line)?;
+                Ok(vec![Event::ClipFailed { line, error }])
+            }
+            Input::HumanSaid { who, text } => self.on_human(who, text),
+            Input::Halted { why, cut } => Ok(self.on_halt(why, cut)),
+            Input::ResumePressed { .. } => unreachable!("handled above"),
+        }
+    }
+
+    /// Folds one record: the only thing that changes a conversation.
+    pub fn apply(&mut self, record: &Record) {
+        self.stage.apply(record);
+        self.format.rules_mut().apply(&mut self.stage, record);
+    }
+
+    fn on_answer(&self, ask: AskId, answer: Answer) -> Result<Vec<Event>, Rejected> {
+        self.must_be_open(&ask)?;
+        let usage = answer.usage.unwrap_or_else(|| self.estimate(&ask, &answer.text));
+        let reaction = self.format.rules().answered(&self.stage, &ask, &answer.text);
+        let (text, retries, repairs) = (answer.text, answer.retries, reaction.repairs);
+        let mut events = vec![Event::Answered { ask, text, usage, retries, repairs }];
+        events.extend(reaction.events);
+        Ok(events)
+    }
+
+    fn on_human(&self, who: PersonId, text: Arc<str>) -> Result<Vec<Event>, Rejected> {
+        let chars = text.chars().count();
+        if !self.stage.cast().people().contains(&who) {
+            Err(Rejected::NotInCast(who))
+        } else if text.trim().is_empty() {
+            Err(Rejected::EmptyMessage)
+        } else if chars > Self::MAX_MESSAGE_CHARS {
+            Err(Rejected::TooLong(chars, Self::MAX_MESSAGE_CHARS))
+        } else {
+            self.format.rules().may_speak(&self.stage, &who)?;
+            Ok(vec![Event::HumanSpoke { who, text }])
+        }
+    }
+
+    fn on_halt(&self, why: Halt, mut cut: Vec<Cut>) -> Vec<Event> {
+        let reason = match why {
+            Halt::StopPressed => Reason::Cancelled,
+            Halt::TimeIsUp => Reason::LimitSeconds,
+        };
+        let mut events = Vec::with_capacity(cut.len() + 1);
+        for ask in self.stage.open_asks() {
+            let known = cut.iter().position(|cut| cut.ask == *ask).map(|at| cut.swap_remove(at));
+            let (partial, usage) = known.map(|cut| (cut.partial, cut.usage)).unwrap_or_default();
+            let usage = usage.unwrap_or_else(|| self.estimate(ask, &partial));
+            events.push(Event::AskCut { ask: ask.clone(), partial, usage });
+        }
+        events.push(self.ended(reason));
+        events
+    }
+
+    fn on_resume(&self, change: Change) -> Result<Vec<Event>, Rejected> {
+        if let Some(reason) = self.stage.ended() {
+            self.format.rules().may_resume(&self.stage, reason, &change)?;
+        }
+        Ok(vec![Event::Resumed { version: VERSION, change }])
+    }
+
+    fn ended(&self, reason: Reason) -> Event {
+        Event::Ended { reason, notice: self.format.rules().notice(&self.stage, reason) }
+    }
+
+    /// The usage of a call whose provider did not say: all that was sent, and what came.
+    fn estimate(&self, ask: &AskId, reply: &str) -> Usage {
+        let sent = self.stage.estimate_of(ask).unwrap_or_default();
+        Usage { input: sent.input, output: estimate_tokens(reply), estimated: true, ..Usage::default() }
+    }
+
+    fn must_be_open(&self, ask: &AskId) -> Result<(), Rejected> {
+        if self.stage.is_open(ask) { Ok(()) } else { Err(Rejected::NotAsked(ask.clone())) }
+    }
+
+    fn must_want_clip(&self, line: LineId) -> Result<(), Rejected> {
+        if self.stage.wanted_clips().any(|wanted| wanted == line) { Ok(()) } else { Err(Rejected::NoSuchClip(line)) }
+    }
+}
+
+/// Records that are no session.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAJournal {
+    #[error("the journal does not begin with the start of a session")]
+    Empty,
+    #[error("the journal has a gap after record {after}")]
+    Gap { after: Seq },
+    #[error(transparent)]
+    BadSetup(#[from] BadSetup),
+}

@@ -1,0 +1,220 @@
+//! What is recorded. The journal of a session is a list of these and nothing else is ever stored.
+//!
+//! Decisions are events of their own, so that an old journal means the same to a newer parser. An event that
+//! was once written is never changed in meaning: a change raises [`VERSION`], and old forms stay readable.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ask::Digest,
+    format::collaboration,
+    id::{AskId, LineId, PersonId, Seq, SessionId},
+    ledger::Usage,
+    line::{Clip, LineKind, Speaker},
+    reason::Reason,
+    reply::Repair,
+    setup::{Change, Setup},
+    time::Timestamp,
+};
+
+/// The version of the journal that this code writes. It reads this one and all before it.
+pub const VERSION: u32 = 1;
+
+/// Something that happened or was decided, in the past tense.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The first event of every journal.
+    Started {
+        version: u32,
+        setup: Arc<Setup>,
+    },
+    /// What stands before is a copy of the first `at` events of another session.
+    Forked {
+        version: u32,
+        from: SessionId,
+        at: Seq,
+        change: Change,
+    },
+    /// The session goes on after a stop, a limit, a failure or the end of its process.
+    Resumed {
+        version: u32,
+        change: Change,
+    },
+
+    /// A request is about to be sent.
+    Asked {
+        ask: AskId,
+        digest: Digest,
+        estimate: Usage,
+    },
+    /// The model replied; `text` is its reply as it came.
+    Answered {
+        ask: AskId,
+        text: Arc<str>,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "none")]
+        retries: u32,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<Repair>,
+    },
+    /// The call failed for good, after its bounded retries.
+    AskFailed {
+        ask: AskId,
+        failure: CallFailure,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "none")]
+        retries: u32,
+    },
+    /// The call was dropped while under way; `partial` is what had arrived.
+    AskCut {
+        ask: AskId,
+        partial: Arc<str>,
+        usage: Usage,
+    },
+
+    LineSpoken {
+        speaker: Speaker,
+        kind: LineKind,
+        text: Arc<str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<AskId>,
+    },
+    ClipMade {
+        line: LineId,
+        clip: Clip,
+    },
+    ClipFailed {
+        line: LineId,
+        error: String,
+    },
+    HumanSpoke {
+        who: PersonId,
+        text: Arc<str>,
+    },
+
+    /// What only a collaboration decides.
+    Collaboration(collaboration::Decision),
+
+    /// The last event, unless the session is resumed.
+    Ended {
+        reason: Reason,
+        /// What the conversation itself says about it to the people present.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Arc<str>>,
+    },
+}
+
+fn none(n: &u32) -> bool {
+    *n == 0
+}
+
+impl Event {
+    /// Whether this event only says what follows from the one before it. A journal is never cut before such
+    /// an event: they were written together.
+    pub fn is_consequence(&self) -> bool {
+        match self {
+            Event::LineSpoken { .. } | Event::Collaboration(_) => true,
+            Event::Started { .. }
+            | Event::Forked { .. }
+            | Event::Resumed { .. }
+            | Event::Asked { .. }
+            | Event::Answered { .. }
+            | Event::AskFailed { .. }
+            | Event::AskCut { .. }
+            | Event::ClipMade { .. }
+            | Event::ClipFailed { .. }
+            | Event::HumanSpoke { .. }
+            | Event::Ended { .. } => false,
+        }
+    }
+
+    pub fn encode(&self) -> String {
+        serde_json::to_string(self).expect("events have string keys and finite numbers")
+    }
+
+    pub fn decode(json: &str) -> Result<Event, Unreadable> {
+        match serde_json::from_str::<Event>(json) {
+            Ok(event) => match event.version() {
+                Some(version) if version > VERSION => Err(Unreadable::Newer { version }),
+                _ => Ok(event),
+            },
+            Err(error) => Err(Unreadable::of(json, &error)),
+        }
+    }
+
+    fn version(&self) -> Option<u32> {
+        match self {
+            Event::Started { version, .. } | Event::Forked { version, .. } | Event::Resumed { version, .. } => {
+                Some(*version)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why a call came to nothing, as it is recorded and shown. It never carries a key or a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallFailure {
+    pub kind: FailureKind,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    Timeout,
+    RateLimited,
+    Overloaded,
+    Unauthorized,
+    Refused,
+    ContextTooLong,
+    Network,
+    /// The provider answered with what is no answer.
+    BadResponse,
+    /// The provider says that the request is wrong.
+    Rejected,
+    /// The model cannot be used from here as it is configured.
+    Unavailable,
+    /// A strict script was asked something else than what was recorded.
+    ScriptChanged,
+}
+
+/// An event with its place and time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Record {
+    pub seq: Seq,
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Why a recorded event cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    #[error(
+        "the session was recorded by a newer Polylogue (journal version {version}, this one reads up to {VERSION}): update Polylogue to open it"
+    )]
+    Newer { version: u32 },
+    #[error("the session was recorded by a newer Polylogue (event `{0}` is unknown here): update Polylogue to open it")]
+    Unknown(String),
+    #[error("the record is damaged: {0}")]
+    Damaged(String),
+}
+
+impl Unreadable {
+    fn of(json: &str, error: &serde_json::Error) -> Unreadable {
+        #[derive(Deserialize)]
+        struct Head {
+            r#type: String,
+            version: Option<u32>,
+        }
+        match serde_json::from_str::<Head>(json) {
+            Ok(Head { version: Some(version), .. }) if version > VERSION => Unreadable::Newer { version },
+            Ok(head) if error.to_string().starts_with("unknown variant") => Unreadable::Unknown(head.r#type),
+            _ => Unreadable::Damaged(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What an agent of a collaboration replies: a message, and who goes on, or that it is done.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    id::AgentId,
+    reply::{Field, Shape},
+};
+
+const MAX_TASK_CHARS: usize = 500;
+
+/// The envelope between these agents.
+pub(super) fn shape(names: &[String]) -> Shape {
+    let to = Shape::Choice(names.to_vec());
+    let handoff = Shape::Object(vec![
+        Field::required("to", to),
+        Field::required("task", Shape::Text { max_chars: Some(MAX_TASK_CHARS) }),
+    ]);
+    Shape::Object(vec![
+        Field::required("message", Shape::Text { max_chars: None }),
+        Field::optional("handoff", handoff),
+        Field::optional("final", Shape::Bool),
+    ])
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Envelope {
+    pub(super) message: String,
+    pub(super) handoff: Option<Handoff>,
+    #[serde(default, rename = "final")]
+    pub(super) is_final: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Handoff {
+    pub(super) to: AgentId,
+    pub(super) task: String,
+}
+
+/// From a value of [`shape`].
+impl From<Value> for Envelope {
+    fn from(value: Value) -> Self {
+        serde_json::from_value(value).expect("a value of the envelope's shape is an envelope")
+    }
+}

@@ -1,0 +1,104 @@
+//! The part of the transcript that an agent is shown: the newest items within a token budget, oldest first.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use minijinja::{Value, context};
+
+use crate::ledger::estimate_tokens;
+
+const MAX_ITEMS: usize = 8;
+const MAX_TOKENS: u64 = 2_500;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Window {
+    items: VecDeque<Item>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Item {
+    name: Arc<str>,
+    to: Option<Arc<str>>,
+    text: Arc<str>,
+    tokens: u64,
+}
+
+impl Window {
+    pub(super) fn push(&mut self, name: &str, to: Option<&str>, text: &Arc<str>) {
+        if self.items.len() == MAX_ITEMS {
+            self.items.pop_front();
+        }
+        let (text, tokens) = within_budget(text);
+        self.items.push_back(Item { name: name.into(), to: to.map(Into::into), text, tokens });
+    }
+
+    /// The items for a template.
+    pub(super) fn values(&self) -> Vec<Value> {
+        let value = |item: &&Item| context! { name => &item.name, to => item.to.as_ref(), text => &item.text };
+        self.items().iter().map(value).collect()
+    }
+
+    fn items(&self) -> Vec<&Item> {
+        let mut left = MAX_TOKENS;
+        let newest_first = self.items.iter().rev().take_while(|item| {
+            let fits = item.tokens <= left;
+            left = left.saturating_sub(item.tokens);
+            fits
+        });
+        let mut items: Vec<&Item> = newest_first.collect();
+        items.reverse();
+        items
+    }
+}
+
+/// An item larger than the whole window keeps its beginning: better a part than nothing.
+fn within_budget(text: &Arc<str>) -> (Arc<str>, u64) {
+    let tokens = estimate_tokens(text);
+    if tokens <= MAX_TOKENS {
+        return (text.clone(), tokens);
+    }
+    // A character is at most one token, so this many characters are never too many.
+    let kept: String = text.chars().take(MAX_TOKENS as usize - 1).chain(['…']).collect();
+    let tokens = estimate_tokens(&kept);
+    (kept.into(), tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(window: &Window) -> Vec<&str> {
+        window.items().iter().map(|item| &*item.text).collect()
+    }
+
+    #[test]
+    fn the_last_eight_items_are_shown_oldest_first() {
+        let mut window = Window::default();
+        for n in 1..=11 {
+            window.push("gpt", None, &n.to_string().into());
+        }
+        assert_eq!(texts(&window), ["4", "5", "6", "7", "8", "9", "10", "11"]);
+    }
+
+    #[test]
+    fn the_oldest_go_first_when_the_budget_is_short() {
+        let mut window = Window::default();
+        // 600 tokens each: four fit beside the short one, the fifth does not.
+        for name in ["a", "b", "c", "d", "e"] {
+            window.push(name, None, &"word".repeat(600).into());
+        }
+        window.push("f", None, &"late".into());
+        let names: Vec<&str> = window.items().iter().map(|item| &*item.name).collect();
+        assert_eq!(names, ["b", "c", "d", "e", "f"]);
+    }
+
+    #[test]
+    fn an_item_larger_than_the_window_is_shown_in_part() {
+        for letter in ["a", "語"] {
+            let mut window = Window::default();
+            window.push("gpt", None, &letter.repeat(20_000).into());
+            let shown = texts(&window);
+            assert_eq!(shown.len(), 1);
+            assert!(shown[0].ends_with('…') && shown[0].chars().count() == 2_500);
+        }
+    }
+}

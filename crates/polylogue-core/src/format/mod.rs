@@ -1,0 +1,97 @@
+//! The formats: who speaks when, and when it is over. One file each; the engine knows no other difference
+//! between them.
+//!
+//! A format never touches the journal. It says what it wants from the stage as it stands, decides what an
+//! answer means, and keeps its own small state by folding the events.
+
+pub mod collaboration;
+
+use std::sync::Arc;
+
+use crate::{
+    ask::Request,
+    event::{CallFailure, Event, Record},
+    id::{AgentId, AskId, PersonId, Purpose},
+    reason::Reason,
+    reply::Repair,
+    setup::{BadSetup, Change, FormatSetup, Setup},
+    stage::Stage,
+    step::Rejected,
+};
+use collaboration::Collaboration;
+
+/// What a format wants now.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Wants {
+    /// These agents asked, all at once.
+    Asks(Vec<Place>),
+    End(Reason),
+}
+
+/// Where in the conversation an ask belongs; with its attempt it is an [`AskId`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) purpose: Purpose,
+    pub(crate) turn: u32,
+    pub(crate) agent: AgentId,
+}
+
+/// What an answer means: how it had to be read, and what follows.
+#[derive(Debug, Default)]
+pub(crate) struct Reaction {
+    pub(crate) repairs: Vec<Repair>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// The rules of taking turns.
+pub(crate) trait Rules {
+    fn wants(&self, stage: &Stage) -> Wants;
+
+    /// The request at a place that [`Rules::wants`] named.
+    fn request(&self, stage: &Stage, ask: &AskId) -> Request;
+
+    fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction;
+
+    fn failed(&self, stage: &Stage, ask: &AskId, failure: &CallFailure) -> Vec<Event>;
+
+    /// Whether this person may speak now; the words themselves have been looked at already.
+    fn may_speak(&self, stage: &Stage, who: &PersonId) -> Result<(), Rejected>;
+
+    /// Whether a session that ended so can go on with this change.
+    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected>;
+
+    /// What the conversation itself says at its end.
+    fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>>;
+
+    /// Folds an event that the stage has folded already.
+    fn apply(&mut self, stage: &mut Stage, record: &Record);
+}
+
+/// A format with its state.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Format {
+    Collaboration(Collaboration),
+}
+
+impl Format {
+    /// The format at the first record of its journal.
+    pub(crate) fn new(setup: &Setup, stage: &mut Stage, started: &Record) -> Result<Format, BadSetup> {
+        match &setup.format {
+            FormatSetup::Collaboration(settings) => {
+                Collaboration::new(settings, stage, started).map(Format::Collaboration)
+            }
+        }
+    }
+
+    pub(crate) fn rules(&self) -> &dyn Rules {
+        match self {
+            Format::Collaboration(collaboration) => collaboration,
+        }
+    }
+
+    pub(crate) fn rules_mut(&mut self) -> &mut dyn Rules {
+        match self {
+            Format::Collaboration(collaboration) => collaboration,
+        }
+    }
+}

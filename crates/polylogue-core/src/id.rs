@@ -1,0 +1,193 @@
+//! The names of things: sessions, agents, people, asks, lines, places in a journal.
+//!
+//! Ids come from position, not from counters or chance: the ask of an agent in a turn is the same
+//! id in every run of the same journal. Only a session's own id is random, and it is given from outside.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// One recorded conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(Uuid);
+
+impl SessionId {
+    /// An id from sixteen random bytes, which the caller draws.
+    pub fn from_random(bytes: [u8; 16]) -> Self {
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SessionId({self})")
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        Uuid::parse_str(text).map(Self).map_err(|_| BadId::Session(text.to_owned()))
+    }
+}
+
+/// The place of a record in its journal. The first record is 1; 0 is the place before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    pub const START: Seq = Seq(0);
+
+    #[must_use]
+    pub fn next(self) -> Seq {
+        Seq(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The place of a line in its transcript, counted from 1 as people count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LineId(pub u32);
+
+impl fmt::Display for LineId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+macro_rules! name_id {
+    ($(#[$doc:meta])* $name:ident, $error:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            pub const MAX_CHARS: usize = 64;
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                let name = text.trim();
+                let fits = !name.is_empty()
+                    && name.chars().count() <= Self::MAX_CHARS
+                    && !name.chars().any(char::is_control);
+                if fits { Ok(Self(name.into())) } else { Err(BadId::$error(text.to_owned())) }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+            fn try_from(text: String) -> Result<Self, BadId> {
+                text.parse()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+    };
+}
+
+name_id!(
+    /// A participant that a model plays, by its name.
+    AgentId,
+    Agent
+);
+name_id!(
+    /// A participant who is a person, by their name.
+    PersonId,
+    Person
+);
+
+/// What an ask is for. A format gives each of its purposes one schema and one prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Take one's turn in a collaboration.
+    Contribute,
+}
+
+impl Purpose {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Purpose::Contribute => "contribute",
+        }
+    }
+}
+
+/// One request to a model, named by its place in the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AskId {
+    pub purpose: Purpose,
+    /// The round, beat or turn that the ask belongs to, counted from 1.
+    pub turn: u32,
+    pub agent: AgentId,
+    /// 1 for the first try; a re-ask, or an ask again after a stop or a failure, counts up.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub attempt: u32,
+}
+
+fn first() -> u32 {
+    1
+}
+
+fn is_first(attempt: &u32) -> bool {
+    *attempt == 1
+}
+
+impl fmt::Display for AskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} of {}", self.purpose.as_str(), self.turn, self.agent)?;
+        if self.attempt > 1 {
+            write!(f, ", attempt {}", self.attempt)?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadId {
+    #[error("`{0}` is not a session id")]
+    Session(String),
+    #[error("`{0}` cannot be an agent's name: use 1 to 64 characters on one line")]
+    Agent(String),
+    #[error("`{0}` cannot be a person's name: use 1 to 64 characters on one line")]
+    Person(String),
+}

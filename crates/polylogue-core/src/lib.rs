@@ -1,0 +1,32 @@
+//! What a conversation between agents and a person is: its events, formats, prompts and parsers.
+//!
+//! Core decides and never acts. It has no clock, no randomness, no files, no network and no threads: all of
+//! that comes in as arguments, so that the same journal always makes the same conversation. Start at
+//! [`Conversation`].
+
+pub mod ask;
+mod conversation;
+pub mod event;
+pub mod format;
+pub mod id;
+pub mod identity;
+pub mod ledger;
+pub mod line;
+pub mod money;
+pub mod projection;
+mod prompt;
+mod reason;
+pub mod reply;
+pub mod setup;
+mod stage;
+mod step;
+mod time;
+
+pub use conversation::{Conversation, NotAJournal};
+pub use event::{Event, Record};
+pub use prompt::Templates;
+pub use reason::Reason;
+pub use setup::Setup;
+pub use stage::{Failure, Stage};
+pub use step::{Answer, Cut, Halt, Input, Rejected, Step};
+pub use time::Timestamp;

@@ -1,0 +1,11 @@
+//! Views of a journal. Each is a pure function of it, computed when somebody looks.
+
+mod fork;
+mod insight;
+mod outcome;
+mod text;
+
+pub use fork::{CannotFork, fork};
+pub use insight::{Insight, NoRequest, request_behind};
+pub use outcome::{Costs, Outcome, OutcomeLine, Status};
+pub use text::{markdown, plain_text};

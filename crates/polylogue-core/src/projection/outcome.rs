@@ -1,0 +1,195 @@
+//! The result of a session as programs read it: what was said, what it cost, why it ended.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::Serialize;
+
+use crate::{
+    Conversation, Reason, Step,
+    event::FailureKind,
+    id::{AgentId, Seq, SessionId},
+    ledger::Account,
+    line::{ClipState, Line, LineKind},
+    money::Money,
+    setup::ModelRef,
+};
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    r#type: &'static str,
+    pub session_id: SessionId,
+    pub format: &'static str,
+    pub title: Arc<str>,
+    pub status: Status,
+    pub reason: Option<Reason>,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+    pub cast: Vec<OutcomeAgent>,
+    pub lines: Vec<OutcomeLine>,
+    pub costs: Costs,
+    pub errors: Vec<OutcomeError>,
+    /// Files that the session made, relative to the artifacts folder.
+    pub artifacts: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Running,
+    /// For a person.
+    Waiting,
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkedFrom {
+    pub session_id: SessionId,
+    pub seq: Seq,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OutcomeAgent {
+    pub name: AgentId,
+    pub model: ModelRef,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutcomeLine {
+    pub seq: Seq,
+    pub speaker: String,
+    pub kind: LineKind,
+    pub text: Arc<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentId>,
+    /// The round, beat or turn that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audio_path: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Costs {
+    pub total_tokens: u64,
+    /// `null` when a model's price is not known.
+    #[serde(rename = "estimatedUSD")]
+    pub estimated_usd: Option<Money>,
+    pub by_agent: BTreeMap<AgentId, AgentCosts>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCosts {
+    pub calls: u64,
+    pub total_tokens: u64,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    #[serde(rename = "estimatedUSD")]
+    pub estimated_usd: Option<Money>,
+}
+
+/// A call that failed for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OutcomeError {
+    pub seq: Seq,
+    pub agent: AgentId,
+    pub turn: u32,
+    pub kind: FailureKind,
+    pub message: String,
+}
+
+impl Outcome {
+    pub fn of(conversation: &Conversation) -> Outcome {
+        let stage = conversation.stage();
+        let setup = stage.setup();
+        let status = match (stage.ended(), conversation.next().as_slice()) {
+            (Some(_), _) => Status::Ended,
+            (None, [Step::AwaitHuman(_)]) => Status::Waiting,
+            (None, _) => Status::Running,
+        };
+        let lines = stage.transcript().lines();
+        Outcome {
+            r#type: "result",
+            session_id: setup.id,
+            format: setup.format.name(),
+            title: setup.format.title().into(),
+            status,
+            reason: stage.ended(),
+            started_at: stage.started_at().to_string(),
+            ended_at: stage.ended().map(|_| stage.last_at().to_string()),
+            forked_from: stage.forked_from().map(|(session_id, seq)| ForkedFrom { session_id, seq }),
+            cast: stage
+                .cast()
+                .agents()
+                .iter()
+                .map(|agent| OutcomeAgent { name: agent.name.clone(), model: agent.model.clone() })
+                .collect(),
+            lines: lines.iter().map(OutcomeLine::of).collect(),
+            costs: Costs::of(conversation),
+            errors: stage
+                .failures()
+                .iter()
+                .map(|failed| OutcomeError {
+                    seq: failed.seq,
+                    agent: failed.ask.agent.clone(),
+                    turn: failed.ask.turn,
+                    kind: failed.failure.kind,
+                    message: failed.failure.message.clone(),
+                })
+                .collect(),
+            artifacts: lines.iter().filter_map(audio_path).collect(),
+        }
+    }
+}
+
+impl OutcomeLine {
+    pub fn of(line: &Line) -> OutcomeLine {
+        OutcomeLine {
+            seq: line.seq,
+            speaker: line.speaker.to_string(),
+            kind: line.kind,
+            text: line.text.clone(),
+            to: line.to.clone(),
+            turn: line.ask.as_ref().map(|ask| ask.turn),
+            audio_path: audio_path(line),
+        }
+    }
+}
+
+fn audio_path(line: &Line) -> Option<String> {
+    match &line.clip {
+        ClipState::Made(clip) => Some(clip.path.clone()),
+        ClipState::Unspoken | ClipState::Wanted | ClipState::Failed => None,
+    }
+}
+
+impl Costs {
+    pub fn of(conversation: &Conversation) -> Costs {
+        let ledger = conversation.stage().ledger();
+        Costs {
+            total_tokens: ledger.total().usage.total(),
+            estimated_usd: ledger.total().cost,
+            by_agent: ledger.by_agent().into_iter().map(|(agent, sum)| (agent.clone(), AgentCosts::of(&sum))).collect(),
+        }
+    }
+}
+
+impl AgentCosts {
+    fn of(account: &Account) -> AgentCosts {
+        AgentCosts {
+            calls: account.calls,
+            total_tokens: account.usage.total(),
+            input_tokens: account.usage.input,
+            cached_tokens: account.usage.cached,
+            output_tokens: account.usage.output,
+            estimated_usd: account.cost,
+        }
+    }
+}

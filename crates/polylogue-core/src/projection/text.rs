@@ -1,0 +1,51 @@
+//! The transcript as people read it.
+
+use std::fmt::Write;
+
+use crate::{
+    Conversation,
+    line::{Line, LineKind},
+};
+
+/// Plain text, as it would be printed.
+pub fn plain_text(conversation: &Conversation) -> String {
+    let mut text = heading(conversation, "");
+    for line in conversation.stage().transcript().lines() {
+        let block = match line.kind {
+            LineKind::User | LineKind::Message => format!("{}: {}", line.speaker, line.text),
+            LineKind::Router => format!("[{}]", directed(line)),
+        };
+        let _ = write!(text, "\n{block}\n");
+    }
+    text
+}
+
+pub fn markdown(conversation: &Conversation) -> String {
+    let mut text = heading(conversation, "# ");
+    for line in conversation.stage().transcript().lines() {
+        let block = match line.kind {
+            LineKind::User | LineKind::Message => format!("**{}:** {}", line.speaker, line.text),
+            LineKind::Router => format!("> {}", directed(line).replace('\n', "\n> ")),
+        };
+        let _ = write!(text, "\n{block}\n");
+    }
+    text
+}
+
+/// A router's line with whom it is for.
+fn directed(line: &Line) -> String {
+    match &line.to {
+        Some(to) => format!("to {to}: {}", line.text),
+        None => line.text.to_string(),
+    }
+}
+
+fn heading(conversation: &Conversation, mark: &str) -> String {
+    let stage = conversation.stage();
+    let setup = stage.setup();
+    let cast: Vec<String> =
+        stage.cast().agents().iter().map(|agent| format!("{} ({})", agent.name, agent.model)).collect();
+    let name = setup.format.name();
+    let title = format!("{}{}", name[..1].to_uppercase(), &name[1..]);
+    format!("{mark}{title} between {}\n{}, session {}\n", cast.join(" and "), stage.started_at(), setup.id)
+}

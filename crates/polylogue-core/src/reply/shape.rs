@@ -1,0 +1,157 @@
+//! The form of a structured reply, described once: the JSON schema that providers get and the rule that
+//! replies are held to both come from it.
+
+use serde_json::{Map, Value, json};
+
+use super::{Problem, Repair};
+
+/// A form that a value can have. Only what replies need.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A text that is not blank, of at most so many characters.
+    Text {
+        max_chars: Option<usize>,
+    },
+    /// One of these words.
+    Choice(Vec<String>),
+    Bool,
+    Object(Vec<Field>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub required: bool,
+}
+
+impl Field {
+    pub fn required(name: &'static str, shape: Shape) -> Self {
+        Field { name, shape, required: true }
+    }
+
+    pub fn optional(name: &'static str, shape: Shape) -> Self {
+        Field { name, shape, required: false }
+    }
+}
+
+impl Shape {
+    /// The JSON schema of this shape.
+    pub fn schema(&self) -> Value {
+        match self {
+            Shape::Text { max_chars: None } => json!({"type": "string", "minLength": 1}),
+            Shape::Text { max_chars: Some(max) } => json!({"type": "string", "minLength": 1, "maxLength": max}),
+            Shape::Choice(words) => json!({"type": "string", "enum": words}),
+            Shape::Bool => json!({"type": "boolean"}),
+            Shape::Object(fields) => {
+                let properties: Map<String, Value> =
+                    fields.iter().map(|field| (field.name.to_owned(), field.shape.schema())).collect();
+                let required: Vec<&str> =
+                    fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+                json!({
+                    "type": "object",
+                    "properties": properties,
+                    "required": required,
+                    "additionalProperties": false,
+                })
+            }
+        }
+    }
+
+    /// Makes the value have this shape by small repairs that do not change its meaning, or says why not.
+    pub(super) fn fit(&self, value: Value, repairs: &mut Vec<Repair>) -> Result<Value, Problem> {
+        self.fit_at("", value, repairs)
+    }
+
+    fn fit_at(&self, at: &str, value: Value, repairs: &mut Vec<Repair>) -> Result<Value, Problem> {
+        match self {
+            Shape::Text { max_chars } => match value {
+                Value::String(text) if !text.trim().is_empty() => Ok(Value::String(cut(text, *max_chars, repairs))),
+                _ => Err(self.wrong(at)),
+            },
+            Shape::Choice(words) => {
+                let said = value.as_str().map(str::trim).unwrap_or_default();
+                let exact = words.iter().find(|word| *word == said);
+                let near = || words.iter().find(|word| word.to_lowercase() == said.to_lowercase());
+                let word = exact.or_else(near).ok_or_else(|| self.wrong(at))?;
+                if value.as_str() != Some(word) {
+                    repairs.push(Repair::Choice);
+                }
+                Ok(Value::String(word.clone()))
+            }
+            Shape::Bool => match &value {
+                Value::Bool(_) => Ok(value),
+                Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Ok(coerced(true, repairs)),
+                Value::String(text) if text.trim().eq_ignore_ascii_case("false") => Ok(coerced(false, repairs)),
+                _ => Err(self.wrong(at)),
+            },
+            Shape::Object(fields) => {
+                let Value::Object(mut given) = value else { return Err(self.wrong(at)) };
+                let mut fitted = Map::new();
+                for field in fields {
+                    let path = if at.is_empty() { field.name.to_owned() } else { format!("{at}.{}", field.name) };
+                    match take(&mut given, field.name, repairs) {
+                        Some(value) if !field.required && is_empty(&value) => repairs.push(Repair::EmptyField),
+                        Some(value) => {
+                            let value = field.shape.fit_at(&path, value, repairs)?;
+                            fitted.insert(field.name.to_owned(), value);
+                        }
+                        None if field.required => return Err(Problem::Missing(path)),
+                        None => {}
+                    }
+                }
+                if !given.is_empty() {
+                    repairs.push(Repair::UnknownField);
+                }
+                Ok(Value::Object(fitted))
+            }
+        }
+    }
+
+    fn wrong(&self, at: &str) -> Problem {
+        let wanted = match self {
+            Shape::Text { .. } => "a text that is not empty".to_owned(),
+            Shape::Choice(words) => format!("one of {}", words.join(", ")),
+            Shape::Bool => "true or false".to_owned(),
+            Shape::Object(_) => "an object".to_owned(),
+        };
+        let at = if at.is_empty() { "the reply" } else { at };
+        Problem::Wrong { at: at.to_owned(), wanted }
+    }
+}
+
+/// Takes a member by its name, or by its name in another case.
+fn take(given: &mut Map<String, Value>, name: &str, repairs: &mut Vec<Repair>) -> Option<Value> {
+    if let Some(value) = given.remove(name) {
+        return Some(value);
+    }
+    let near = given.keys().find(|key| key.trim().eq_ignore_ascii_case(name))?.clone();
+    repairs.push(Repair::Choice);
+    given.remove(&near)
+}
+
+/// What models write for "nothing": strict schema modes have no absent fields, only null ones.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Object(map) => map.values().all(is_empty),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn coerced(value: bool, repairs: &mut Vec<Repair>) -> Value {
+    repairs.push(Repair::Type);
+    Value::Bool(value)
+}
+
+fn cut(text: String, max_chars: Option<usize>, repairs: &mut Vec<Repair>) -> String {
+    match max_chars.and_then(|max| text.char_indices().nth(max)) {
+        Some((end, _)) => {
+            repairs.push(Repair::Cut);
+            text[..end].trim_end().to_owned()
+        }
+        None => text,
+    }
+}

@@ -1,0 +1,283 @@
+//! What a session is set up with: format, cast, limits, seed. Recorded once, as the journal's first event.
+
+use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    format::collaboration,
+    id::{AgentId, PersonId, SessionId},
+    money::{Money, Price},
+};
+
+/// Everything that a session needs to know before its first step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Setup {
+    pub id: SessionId,
+    pub format: FormatSetup,
+    pub cast: Cast,
+    #[serde(default)]
+    pub limits: Limits,
+    /// The one source of chance: a replay draws the same.
+    #[serde(default)]
+    pub seed: u64,
+    /// Whether lines become clips.
+    #[serde(default)]
+    pub speech: bool,
+    /// Prompt templates that replace the built-in ones of the same name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub templates: BTreeMap<String, Arc<str>>,
+}
+
+/// The rules of taking turns, with their settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum FormatSetup {
+    Collaboration(collaboration::Settings),
+}
+
+impl FormatSetup {
+    pub fn name(&self) -> &'static str {
+        match self {
+            FormatSetup::Collaboration(_) => "collaboration",
+        }
+    }
+
+    /// What the session is about, in the words of whoever started it.
+    pub fn title(&self) -> &str {
+        match self {
+            FormatSetup::Collaboration(settings) => &settings.goal,
+        }
+    }
+}
+
+/// A model by provider and name, written `provider/model`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ModelRef {
+    pub provider: Arc<str>,
+    pub model: Arc<str>,
+}
+
+impl FromStr for ModelRef {
+    type Err = BadSetup;
+    fn from_str(text: &str) -> Result<Self, BadSetup> {
+        match text.split_once('/') {
+            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
+                Ok(ModelRef { provider: provider.into(), model: model.into() })
+            }
+            _ => Err(BadSetup::Model(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for ModelRef {
+    type Error = BadSetup;
+    fn try_from(text: String) -> Result<Self, BadSetup> {
+        text.parse()
+    }
+}
+
+impl From<ModelRef> for String {
+    fn from(model: ModelRef) -> String {
+        model.to_string()
+    }
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+impl fmt::Debug for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// How an agent's model is to answer. What a vendor refuses, its connector leaves out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sampling {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+}
+
+/// A participant that a model plays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    pub name: AgentId,
+    pub model: ModelRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voice: Option<Arc<str>>,
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// What the model charged when the session began; `None` when nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// The participants of a session: at least one agent, no two of the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawCast")]
+pub struct Cast {
+    agents: Vec<Agent>,
+    people: Vec<PersonId>,
+}
+
+#[derive(Deserialize)]
+struct RawCast {
+    agents: Vec<Agent>,
+    people: Vec<PersonId>,
+}
+
+impl TryFrom<RawCast> for Cast {
+    type Error = BadSetup;
+    fn try_from(raw: RawCast) -> Result<Self, BadSetup> {
+        Cast::new(raw.agents, raw.people)
+    }
+}
+
+impl Cast {
+    pub const MAX_AGENTS: usize = 16;
+    pub const MAX_PEOPLE: usize = 16;
+    /// Names that the formats use for voices of their own.
+    pub const RESERVED: [&str; 6] = ["router", "system", "moderator", "all", "user", "you"];
+
+    pub fn new(agents: Vec<Agent>, people: Vec<PersonId>) -> Result<Self, BadSetup> {
+        if agents.is_empty() {
+            return Err(BadSetup::NoAgents);
+        }
+        if agents.len() > Self::MAX_AGENTS || people.len() > Self::MAX_PEOPLE {
+            return Err(BadSetup::TooMany);
+        }
+        let mut seen: Vec<String> = people.iter().map(|person| person.as_str().to_lowercase()).collect();
+        for agent in &agents {
+            let name = agent.name.as_str().to_lowercase();
+            if Self::RESERVED.contains(&name.as_str()) {
+                return Err(BadSetup::Reserved(agent.name.to_string()));
+            }
+            if seen.contains(&name) {
+                return Err(BadSetup::Twice(agent.name.to_string()));
+            }
+            seen.push(name);
+        }
+        Ok(Cast { agents, people })
+    }
+
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    pub fn people(&self) -> &[PersonId] {
+        &self.people
+    }
+
+    pub fn agent(&self, name: &AgentId) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name == *name)
+    }
+
+    /// Replaces the model of an agent; an unknown name changes nothing.
+    pub(crate) fn recast(&mut self, change: &Recast) {
+        if let Some(agent) = self.agents.iter_mut().find(|agent| agent.name == change.agent) {
+            agent.model = change.model.clone();
+            agent.price = change.price;
+        }
+    }
+}
+
+/// The bounds of a session. Reaching one ends it with that reason.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Limits {
+    pub max_usd: Money,
+    pub max_tokens: u64,
+    pub max_seconds: u64,
+    pub call_timeout_seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { max_usd: Money::from_usd(2.0), max_tokens: 500_000, max_seconds: 900, call_timeout_seconds: 30 }
+    }
+}
+
+/// What may be different from here on, when a session is resumed or forked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Change {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// Rounds, beats or whatever the format counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recast: Vec<Recast>,
+}
+
+/// Another model for an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recast {
+    pub agent: AgentId,
+    pub model: ModelRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSetup {
+    #[error("`{0}` names no model: write provider/model, for example openai/gpt-4o")]
+    Model(String),
+    #[error("a session needs at least one agent")]
+    NoAgents,
+    #[error("a session has at most {} agents and {} people", Cast::MAX_AGENTS, Cast::MAX_PEOPLE)]
+    TooMany,
+    #[error("two participants are called `{0}`: give one of them another name")]
+    Twice(String),
+    #[error("an agent cannot be called `{0}`: the name is taken by the conversation itself")]
+    Reserved(String),
+    #[error("a collaboration is between two agents or more: name another with --between")]
+    NotTwo,
+    #[error("`{0}` does not take part: the agents here are {1}")]
+    NotInCast(String, String),
+    #[error("the goal is empty: say what the agents are to do")]
+    EmptyGoal,
+    #[error("the text is too long: {0} characters, at most {1} are taken")]
+    TooLong(usize, usize),
+    #[error("the number of rounds is {0}: choose from 1 to {1}")]
+    Rounds(u32, u32),
+    #[error("the limit {0} is 0: nothing could be said within it")]
+    ZeroLimit(&'static str),
+    #[error("the template `{name}` does not compile: {problem}")]
+    Template { name: String, problem: String },
+    #[error("there is no template called `{0}`: the templates are {1}")]
+    UnknownTemplate(String, String),
+}
+
+impl Setup {
+    /// Everything that must hold before the first step, checked once.
+    pub fn check(&self) -> Result<(), BadSetup> {
+        for (limit, value) in [
+            ("max_tokens", self.limits.max_tokens),
+            ("max_seconds", self.limits.max_seconds),
+            ("call_timeout_seconds", self.limits.call_timeout_seconds),
+        ] {
+            if value == 0 {
+                return Err(BadSetup::ZeroLimit(limit));
+            }
+        }
+        match &self.format {
+            FormatSetup::Collaboration(settings) => settings.check(&self.cast),
+        }
+    }
+}

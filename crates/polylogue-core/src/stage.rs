@@ -1,0 +1,326 @@
+//! What every format stands on: cast, transcript, ledger, limits, the asks that are open, the time spent.
+//! Folded from the journal, never stored.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    ask::Ask,
+    event::{Event, Record},
+    format::Place,
+    id::{AgentId, AskId, LineId, Seq, SessionId},
+    ledger::{Ledger, Usage},
+    line::{ClipState, Line, LineKind, Speaker, Transcript},
+    money::Money,
+    prompt::Templates,
+    reason::Reason,
+    setup::{BadSetup, Cast, Change, Limits, Setup},
+    time::Timestamp,
+};
+
+/// The common state of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    setup: Arc<Setup>,
+    cast: Cast,
+    limits: Limits,
+    templates: Templates,
+    head: Seq,
+    transcript: Transcript,
+    ledger: Ledger,
+    open: Vec<Open>,
+    /// Asks at a place that came to nothing.
+    spent_attempts: BTreeMap<Place, u32>,
+    wanted_clips: BTreeSet<LineId>,
+    failures: Vec<Failure>,
+    forked_from: Option<(SessionId, Seq)>,
+    started_at: Timestamp,
+    last_at: Timestamp,
+    active_ms: u64,
+    ended: Option<Reason>,
+}
+
+/// An ask that was sent and has no answer yet.
+#[derive(Clone, Debug, PartialEq)]
+struct Open {
+    ask: AskId,
+    estimate: Usage,
+    cost: Money,
+}
+
+/// A call that failed for good.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    pub seq: Seq,
+    pub ask: AskId,
+    pub failure: crate::event::CallFailure,
+}
+
+impl Stage {
+    pub(crate) fn new(setup: Arc<Setup>, at: Timestamp) -> Result<Stage, BadSetup> {
+        Ok(Stage {
+            cast: setup.cast.clone(),
+            limits: setup.limits,
+            templates: Templates::new(&setup.templates)?,
+            head: Seq::START.next(),
+            transcript: Transcript::default(),
+            ledger: Ledger::default(),
+            open: Vec::new(),
+            spent_attempts: BTreeMap::new(),
+            wanted_clips: BTreeSet::new(),
+            failures: Vec::new(),
+            forked_from: None,
+            started_at: at,
+            last_at: at,
+            active_ms: 0,
+            ended: None,
+            setup,
+        })
+    }
+
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// The cast as it is now: a resumed or forked session may have other models than it was set up with.
+    pub fn cast(&self) -> &Cast {
+        &self.cast
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub fn head(&self) -> Seq {
+        self.head
+    }
+
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    pub fn forked_from(&self) -> Option<(SessionId, Seq)> {
+        self.forked_from
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
+    pub fn last_at(&self) -> Timestamp {
+        self.last_at
+    }
+
+    /// Why the session ended; `None` while it can go on.
+    pub fn ended(&self) -> Option<Reason> {
+        self.ended
+    }
+
+    /// Milliseconds that the session has been running, the pauses left out.
+    pub fn active_ms(&self) -> u64 {
+        self.active_ms
+    }
+
+    /// When the session's time is up, if nothing happens before.
+    pub fn deadline(&self) -> Timestamp {
+        self.last_at.plus_ms((self.limits.max_seconds.saturating_mul(1000)).saturating_sub(self.active_ms))
+    }
+
+    pub(crate) fn templates(&self) -> &Templates {
+        &self.templates
+    }
+
+    pub(crate) fn wanted_clips(&self) -> impl Iterator<Item = LineId> + '_ {
+        self.wanted_clips.iter().copied()
+    }
+
+    pub(crate) fn is_open(&self, ask: &AskId) -> bool {
+        self.open.iter().any(|open| open.ask == *ask)
+    }
+
+    pub(crate) fn anything_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    pub(crate) fn open_asks(&self) -> impl Iterator<Item = &AskId> {
+        self.open.iter().map(|open| &open.ask)
+    }
+
+    pub(crate) fn estimate_of(&self, ask: &AskId) -> Option<Usage> {
+        self.open.iter().find(|open| open.ask == *ask).map(|open| open.estimate)
+    }
+
+    pub(crate) fn ask_at(&self, place: Place) -> AskId {
+        let attempt = self.spent_attempts.get(&place).copied().unwrap_or(0) + 1;
+        AskId { purpose: place.purpose, turn: place.turn, agent: place.agent, attempt }
+    }
+
+    /// The limit that one more ask could pass, counting what is under way at its highest.
+    pub(crate) fn limit_before(&self, ask: &Ask) -> Option<Reason> {
+        let (mut tokens, mut cost) = (self.ledger.total().usage.total(), self.ledger.known_cost());
+        for open in &self.open {
+            tokens = tokens.saturating_add(open.estimate.total());
+            cost += open.cost;
+        }
+        let estimate = ask.request.estimate();
+        if self.active_ms >= self.limits.max_seconds.saturating_mul(1000) {
+            Some(Reason::LimitSeconds)
+        } else if tokens.saturating_add(estimate.total()) > self.limits.max_tokens {
+            Some(Reason::LimitTokens)
+        } else if cost.plus(self.cost_of(&ask.id.agent, &estimate)) > self.limits.max_usd {
+            Some(Reason::LimitUsd)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a limit that ended the session is higher now than it was.
+    pub(crate) fn is_raised(&self, reason: Reason, change: &Change) -> bool {
+        let Some(new) = &change.limits else { return false };
+        match reason {
+            Reason::LimitUsd => new.max_usd > self.limits.max_usd,
+            Reason::LimitTokens => new.max_tokens > self.limits.max_tokens,
+            Reason::LimitSeconds => new.max_seconds > self.limits.max_seconds,
+            Reason::Final
+            | Reason::NoHandoff
+            | Reason::CapReached
+            | Reason::MalformedReply
+            | Reason::Cancelled
+            | Reason::Failed => true,
+        }
+    }
+
+    pub(crate) fn apply(&mut self, record: &Record) {
+        self.keep_time(record);
+        self.head = record.seq;
+        match &record.event {
+            Event::Started { .. } | Event::Collaboration(_) => {}
+            Event::Forked { from, at, change, .. } => {
+                // What was spent before the fork was spent by the other session.
+                self.ledger = Ledger::default();
+                self.active_ms = 0;
+                self.started_at = record.at;
+                self.forked_from = Some((*from, *at));
+                self.go_on(change);
+            }
+            Event::Resumed { change, .. } => self.go_on(change),
+            Event::Asked { ask, estimate, .. } => {
+                self.close(ask);
+                let cost = self.cost_of(&ask.agent, estimate);
+                self.open.push(Open { ask: ask.clone(), estimate: *estimate, cost });
+            }
+            Event::Answered { ask, usage, .. } => {
+                self.close(ask);
+                self.charge(ask, usage);
+            }
+            Event::AskFailed { ask, failure, usage, .. } => {
+                self.failures.push(Failure { seq: record.seq, ask: ask.clone(), failure: failure.clone() });
+                self.give_up(ask, usage);
+            }
+            Event::AskCut { ask, usage, .. } => self.give_up(ask, usage),
+            Event::LineSpoken { speaker, kind, text, ask } => {
+                self.say(record, speaker.clone(), *kind, None, text, ask.clone());
+            }
+            Event::ClipMade { line, clip } => {
+                self.wanted_clips.remove(line);
+                self.transcript.set_clip(*line, ClipState::Made(clip.clone()));
+            }
+            Event::ClipFailed { line, .. } => {
+                self.wanted_clips.remove(line);
+                self.transcript.set_clip(*line, ClipState::Failed);
+            }
+            Event::HumanSpoke { who, text } => {
+                self.say(record, Speaker::Person(who.clone()), LineKind::User, None, text, None);
+            }
+            Event::Ended { reason, notice } => {
+                self.ended = Some(*reason);
+                if let Some(notice) = notice {
+                    self.say(record, Speaker::Router, LineKind::Router, None, notice, None);
+                }
+            }
+        }
+    }
+
+    /// Adds a line at the place of the record that says it.
+    pub(crate) fn say(
+        &mut self,
+        record: &Record,
+        speaker: Speaker,
+        kind: LineKind,
+        to: Option<AgentId>,
+        text: &Arc<str>,
+        ask: Option<AskId>,
+    ) {
+        let id = self.transcript.next_id();
+        let wanted = self.setup.speech && kind.is_spoken();
+        if wanted {
+            self.wanted_clips.insert(id);
+        }
+        let clip = if wanted { ClipState::Wanted } else { ClipState::Unspoken };
+        self.transcript.push(Line {
+            id,
+            seq: record.seq,
+            at: record.at,
+            speaker,
+            kind,
+            to,
+            text: text.clone(),
+            ask,
+            clip,
+        });
+    }
+
+    fn keep_time(&mut self, record: &Record) {
+        match record.event {
+            // Between the last event before and one of these, nobody was running the session.
+            Event::Started { .. } | Event::Resumed { .. } | Event::Forked { .. } => {}
+            _ => self.active_ms += record.at.since(self.last_at),
+        }
+        self.last_at = record.at;
+    }
+
+    /// Nothing is under way any more, and what ended is open again.
+    fn go_on(&mut self, change: &Change) {
+        self.open.clear();
+        self.ended = None;
+        if let Some(limits) = change.limits {
+            self.limits = limits;
+        }
+        for recast in &change.recast {
+            self.cast.recast(recast);
+        }
+    }
+
+    fn give_up(&mut self, ask: &AskId, usage: &Usage) {
+        self.close(ask);
+        if usage.total() > 0 {
+            self.charge(ask, usage);
+        }
+        let place = Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() };
+        *self.spent_attempts.entry(place).or_insert(0) += 1;
+    }
+
+    fn close(&mut self, ask: &AskId) {
+        self.open.retain(|open| open.ask != *ask);
+    }
+
+    fn charge(&mut self, ask: &AskId, usage: &Usage) {
+        let price = self.cast.agent(&ask.agent).and_then(|agent| agent.price);
+        self.ledger.charge(&ask.agent, ask.purpose, *usage, price.as_ref());
+    }
+
+    fn cost_of(&self, agent: &AgentId, usage: &Usage) -> Money {
+        let price = self.cast.agent(agent).and_then(|agent| agent.price);
+        price.map(|price| price.of(usage)).unwrap_or_default()
+    }
+}

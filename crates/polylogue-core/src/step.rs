@@ -1,0 +1,107 @@
+//! What the core wants done, what happened, and what it will not take.
+
+use std::sync::Arc;
+
+use crate::{
+    ask::Ask,
+    event::CallFailure,
+    id::{AskId, LineId, PersonId},
+    ledger::Usage,
+    line::Clip,
+    reason::Reason,
+    setup::Change,
+};
+
+/// What is to be done next, in the imperative.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Send this request.
+    Ask(Ask),
+    /// Make the clip of this line.
+    Speak(LineId),
+    /// Wait until this person has spoken.
+    AwaitHuman(PersonId),
+    /// Record the end.
+    End(Reason),
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    Answered {
+        ask: AskId,
+        answer: Answer,
+    },
+    AskFailed {
+        ask: AskId,
+        failure: CallFailure,
+        usage: Usage,
+        retries: u32,
+    },
+    ClipMade {
+        line: LineId,
+        clip: Clip,
+    },
+    ClipFailed {
+        line: LineId,
+        error: String,
+    },
+    HumanSaid {
+        who: PersonId,
+        text: Arc<str>,
+    },
+    /// Everything under way was dropped, and what had arrived by then.
+    Halted {
+        why: Halt,
+        cut: Vec<Cut>,
+    },
+    ResumePressed {
+        change: Change,
+    },
+}
+
+/// A model's reply, after the runtime's retries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    pub text: Arc<str>,
+    /// Of all tries together; `None` when the provider does not say.
+    pub usage: Option<Usage>,
+    pub retries: u32,
+}
+
+/// Why everything was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    StopPressed,
+    TimeIsUp,
+}
+
+/// A call that was dropped while under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    pub ask: AskId,
+    pub partial: Arc<str>,
+    /// What the provider had reported by then.
+    pub usage: Option<Usage>,
+}
+
+/// An input that changes nothing, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    #[error("the session has ended ({0})")]
+    Ended(Reason),
+    #[error("nobody asked for that: {0}")]
+    NotAsked(AskId),
+    #[error("line {0} waits for no clip")]
+    NoSuchClip(LineId),
+    #[error("`{0}` does not take part")]
+    NotInCast(PersonId),
+    #[error("the message is empty")]
+    EmptyMessage,
+    #[error("the message is too long: {0} characters, at most {1} are taken")]
+    TooLong(usize, usize),
+    #[error("the session is complete ({0}): fork it to go on from an earlier place")]
+    Complete(Reason),
+    #[error("the session ended at its limit ({0}): resume it with a higher one")]
+    StillAtLimit(Reason),
+}

@@ -1,0 +1,9 @@
+//! Runs conversations: performs the steps that the core wants, and records what happened.
+//!
+//! The [`port`]s say what is needed from outside; the drive loop is one function for every format; the hub
+//! holds the sessions that are live.
+
+mod memory;
+pub mod port;
+
+pub use memory::MemoryJournal;

@@ -1,0 +1,36 @@
+//! A speech engine: a line in, a clip on disk out.
+
+use async_trait::async_trait;
+use polylogue_core::{
+    id::{LineId, SessionId},
+    line::{Clip, Line},
+};
+
+#[async_trait]
+pub trait Voice: Send + Sync {
+    /// Makes the clip of a line. Dropping the future ends the work.
+    async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError>;
+}
+
+/// A line to be spoken.
+#[derive(Clone, Debug)]
+pub struct Speech {
+    pub session: SessionId,
+    pub line: Line,
+    /// The voice profile of the speaker, where one was chosen.
+    pub profile: Option<std::sync::Arc<str>>,
+}
+
+impl Speech {
+    pub fn line_id(&self) -> LineId {
+        self.line.id
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VoiceError {
+    #[error("no speech engine can be used here: {0}")]
+    Unavailable(String),
+    #[error("the line could not be spoken: {0}")]
+    Failed(String),
+}
