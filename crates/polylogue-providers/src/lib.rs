@@ -1,1 +1,4 @@
-//! Language models and speech engines.
+//! What can think and what can speak: connectors behind the runtime's ports. Vendors' wire forms stay in here.
+
+pub mod models;
+pub mod script;
