@@ -3,6 +3,8 @@
 //! The [`port`]s say what is needed from outside; the drive loop is one function for every format; the hub
 //! holds the sessions that are live.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod memory;
 pub mod port;
 
