@@ -4,6 +4,8 @@
 //! holds the sessions that are live.
 
 mod call;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod drive;
 mod hub;
 mod live;

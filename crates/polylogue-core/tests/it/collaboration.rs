@@ -271,7 +271,8 @@ fn a_setup_that_cannot_work_is_refused_before_anything_happens() {
         adjust(&mut setup);
         Play::start(setup).err()
     };
-    let cases: Vec<(fn(&mut Setup), BadSetup)> = vec![
+    type Case = (fn(&mut Setup), BadSetup);
+    let cases: Vec<Case> = vec![
         (|setup| settings(setup).max_rounds = 0, BadSetup::Rounds(0, Settings::MAX_ROUNDS)),
         (|setup| settings(setup).max_rounds = 10_001, BadSetup::Rounds(10_001, Settings::MAX_ROUNDS)),
         (|setup| settings(setup).goal = "  ".into(), BadSetup::EmptyGoal),
