@@ -167,12 +167,20 @@ impl Hub {
 
     /// Waits until the session is not running here any more.
     pub async fn wait(&self, id: SessionId) -> Result<(), HubError> {
-        let Some(mut done) = self.inner.live().get(&id).map(|live| live.done.clone()) else { return Ok(()) };
-        let outcome = done.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
-        match outcome {
-            Ok(Some(Err(error))) => Err(error.into()),
-            // A loop that was abandoned has nothing to tell.
-            Ok(Some(Ok(())) | None) | Err(_) => Ok(()),
+        self.ending(id).await
+    }
+
+    /// The end of a session that runs now, to be waited for later: how the loop that runs it came to its end.
+    pub fn ending(&self, id: SessionId) -> impl Future<Output = Result<(), HubError>> + Send + use<> {
+        let done = self.inner.live().get(&id).map(|live| live.done.clone());
+        async move {
+            let Some(mut done) = done else { return Ok(()) };
+            let outcome = done.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
+            match outcome {
+                Ok(Some(Err(error))) => Err(error.into()),
+                // A loop that was abandoned has nothing to tell.
+                Ok(Some(Ok(())) | None) | Err(_) => Ok(()),
+            }
         }
     }
 
@@ -238,7 +246,7 @@ impl Hub {
         tokio::spawn(async move {
             let outcome = drive.run(receiver).await;
             if let Err(error) = &outcome {
-                tracing::error!(session = %id, %error, "a session cannot go on");
+                tracing::info!(session = %id, %error, "a session cannot go on");
             }
             inner.live().remove(&id);
             report.send_replace(Some(outcome));

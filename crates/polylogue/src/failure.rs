@@ -91,6 +91,7 @@ impl From<HubError> for Failure {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
             HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
+            HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) => Code::InvalidConfig,
             HubError::CannotFork(_) => Code::InvalidRequest,

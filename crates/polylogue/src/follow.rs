@@ -21,6 +21,7 @@ pub(crate) async fn follow(
     seen: Seq,
     view: &mut dyn View,
 ) -> Result<ExitCode, Failure> {
+    let ending = engine.hub.ending(id);
     let mut subscription = engine.hub.subscribe(id, seen);
     let records = engine.hub.records(id).await?;
     let past = usize::try_from(seen.0).unwrap_or(usize::MAX).clamp(1, records.len());
@@ -50,8 +51,8 @@ pub(crate) async fn follow(
             }
         }
     }
-    engine.hub.wait(id).await?;
     view.close(&conversation);
+    ending.await?;
     Ok(match conversation.stage().ended() {
         Some(Reason::Cancelled) => ExitCode::from(INTERRUPTED),
         Some(Reason::Failed) | None => ExitCode::FAILURE,

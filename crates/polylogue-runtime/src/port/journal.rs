@@ -51,7 +51,7 @@ impl Summary {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    #[error("the session was written to from elsewhere after record {after}")]
+    #[error("another process has gone on with the session after record {after}")]
     Fenced { after: Seq },
     #[error(transparent)]
     Unreadable(#[from] Unreadable),

@@ -109,7 +109,7 @@ impl Terminal {
     pub(super) fn new() -> Terminal {
         let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let status = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
+        let style = ProgressStyle::with_template("{spinner} {msg}\n  {prefix}").expect("the template is well formed");
         status.set_style(style.tick_chars("·•●• "));
         Terminal { style: Style::of_stdout(), status, asked: None, arriving: String::new(), shown_lines: 0 }
     }
@@ -121,18 +121,17 @@ impl Terminal {
     fn show_status(&self, conversation: &Conversation) {
         let Some(ask) = &self.asked else { return };
         let doing = if self.arriving.is_empty() { "is thinking" } else { "is writing" };
-        let mut text = format!(
+        let text = format!(
             "{} {doing} · {} · {}",
             self.style.bold(ask.agent.as_str()),
             counter(ask, conversation),
             costs_in_words(&Costs::of(conversation))
         );
-        if let Some(arriving) = reply::preview(&self.arriving) {
-            let one_line: String = arriving.split_whitespace().collect::<Vec<_>>().join(" ");
-            let skip = one_line.chars().count().saturating_sub(self.style.width.saturating_sub(6));
-            let tail: String = one_line.chars().skip(skip).collect();
-            text = format!("{text}\n  {}", self.style.dim(&tail));
-        }
+        let arriving = reply::preview(&self.arriving).unwrap_or_default();
+        let one_line: String = arriving.split_whitespace().collect::<Vec<_>>().join(" ");
+        let skip = one_line.chars().count().saturating_sub(self.style.width.saturating_sub(6));
+        let tail: String = one_line.chars().skip(skip).collect();
+        self.status.set_prefix(self.style.dim(&tail));
         self.status.set_message(text);
     }
 }
@@ -146,7 +145,7 @@ impl View for Terminal {
         self.status.enable_steady_tick(Duration::from_millis(150));
         let cast: Vec<String> =
             stage.cast().agents().iter().map(|agent| format!("{} ({})", agent.name, agent.model)).collect();
-        let hint = format!("{} · session {} · Ctrl-C stops", cast.join(" and "), stage.setup().id);
+        let hint = format!("{}\nsession {} · Ctrl-C stops", cast.join(" and "), stage.setup().id);
         self.status.suspend(|| {
             if stderr().is_terminal() {
                 eprintln!("{}\n", self.style.dim(&hint));
