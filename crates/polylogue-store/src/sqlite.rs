@@ -18,6 +18,7 @@ use polylogue_core::{
     id::{Seq, SessionId},
 };
 use polylogue_runtime::port::{Journal, JournalError, Summary};
+use rusqlite::ErrorCode;
 use tokio::sync::{mpsc, oneshot};
 
 use self::{
@@ -96,5 +97,9 @@ fn closed() -> JournalError {
 }
 
 fn failed(error: rusqlite::Error) -> JournalError {
-    JournalError::Failed(error.to_string())
+    JournalError::Failed(match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy) => "another program keeps it locked".to_owned(),
+        Some(ErrorCode::DiskFull) => "the disk is full".to_owned(),
+        _ => error.to_string(),
+    })
 }

@@ -1,13 +1,14 @@
 //! What a store says when it cannot be opened or read, and how it ends.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path};
 
+use futures_util::future::join_all;
 use polylogue_core::{Reason, event::Unreadable};
 use polylogue_runtime::{
     conformance::example::{ended, id, records, said, started},
     port::{Journal, JournalError},
 };
-use polylogue_store::SqliteJournal;
+use polylogue_store::{OpenError, SqliteJournal};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -32,6 +33,7 @@ fn a_store_that_cannot_be_opened_says_what_to_do() {
     let newer = Connection::open(at("newer.db")).expect("a database");
     newer.pragma_update(None, "user_version", 99).expect("a version");
 
+    assert!(matches!(SqliteJournal::open(""), Err(OpenError::Folder { store }) if store.is_empty()));
     for (name, expected) in [
         ("folder", "`…/folder` is a folder: name a file for the store, for example one inside it"),
         ("short.txt", "`…/short.txt` is not a Polylogue store: name another file, or move this one away"),
@@ -100,9 +102,11 @@ async fn a_record_that_cannot_be_read_is_told_from_a_store_that_fails() {
 async fn a_closed_store_is_one_file_and_refuses_more() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("store.db");
-    let journal = Arc::new(SqliteJournal::open(&path).expect("a store"));
+    let journal = SqliteJournal::open(&path).expect("a store");
     journal.append(id(1), records(0, 100, [started(id(1), "goal")])).await.expect("a new session");
-    journal.close().await;
+    // Reads that are under way when it closes are finished or refused, and do not keep the file open.
+    let reads = join_all((0..20).map(|_| journal.sessions(9)));
+    tokio::join!(reads, journal.close());
     journal.close().await;
     let files: Vec<_> =
         fs::read_dir(folder.path()).expect("the folder").map(|file| file.expect("a file").file_name()).collect();

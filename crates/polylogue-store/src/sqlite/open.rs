@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -53,16 +53,21 @@ pub(super) fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
+/// The path as a path and nothing else: to SQLite an empty name and `:memory:` are no files.
+fn file(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
+}
+
 /// The one connection that writes, with the tables in place.
 pub(super) fn for_writing(path: &Path) -> Result<Connection, OpenError> {
-    if path.is_dir() {
+    if file(path).is_dir() {
         return Err(OpenError::Folder { store: name(path) });
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| of_io(path, &error))?;
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| of_sqlite(path, &error))?;
+    let mut connection = Connection::open_with_flags(file(path), flags).map_err(|error| of_sqlite(path, &error))?;
     prepare(path, &mut connection)?;
     Ok(connection)
 }
@@ -70,7 +75,7 @@ pub(super) fn for_writing(path: &Path) -> Result<Connection, OpenError> {
 /// A connection that cannot write, whatever is asked of it.
 pub(super) fn for_reading(path: &Path) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| of_sqlite(path, &error))?;
+    let connection = Connection::open_with_flags(file(path), flags).map_err(|error| of_sqlite(path, &error))?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| of_sqlite(path, &error))?;
     Ok(connection)
 }

@@ -19,10 +19,12 @@ pub(super) enum Standing {
     SomebodyElses,
 }
 
-pub(super) fn standing(connection: &Connection) -> rusqlite::Result<Standing> {
-    let application: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let is_empty: bool = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
-    let version = version(connection)?;
+pub(super) fn standing(connection: &mut Connection) -> rusqlite::Result<Standing> {
+    // One look, so that a file which another process is just making is seen before or after, not halfway.
+    let look = connection.transaction()?;
+    let is_empty: bool = look.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    let application: u32 = look.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version = version(&look)?;
     Ok(match application {
         APPLICATION if version > VERSION => Standing::Newer { version },
         APPLICATION => Standing::Ours,

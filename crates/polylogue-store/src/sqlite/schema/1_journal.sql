@@ -18,7 +18,8 @@ CREATE INDEX sessions_unfinished ON sessions (started_at, id) WHERE reason IS NU
 
 -- The place is the session's key and the record's number in one integer, so that it is the row's own id: a
 -- journal lies together in its order without a second tree, and large events do not get into the tree's inner
--- pages as they would WITHOUT ROWID (measured: a third less disk, and a third less time).
+-- pages as they would WITHOUT ROWID. Measured on 100 sessions written in turn, against WITHOUT ROWID: 16 % less
+-- disk and a third less time at 600 bytes an event, 36 % less disk and 45 % less time at 2,000.
 CREATE TABLE journal (
     place   INTEGER PRIMARY KEY,
     at      INTEGER NOT NULL,
