@@ -22,7 +22,7 @@ pub enum Published {
 }
 
 /// How far a watcher may fall behind before it has to read the journal again.
-const BACKLOG: usize = 64;
+const BACKLOG: usize = 16;
 
 /// The sending side, held by the drive loop.
 #[derive(Clone, Debug)]
