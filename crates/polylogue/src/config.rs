@@ -102,7 +102,7 @@ impl Config {
             }
         };
         let mut config: Config = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
             let problem = error.message().replace('\n', ", ");
             Failure::config(format!("the configuration {}{place}: {problem}", path.display()))
