@@ -1,1 +1,29 @@
-//! Language models and speech engines.
+//! Language models and speech engines: the runtime's ports, made real.
+//!
+//! [`Models`] is every language model behind one port; a connector per vendor turns a request into that
+//! vendor's wire form and its answer back. Vendor JSON stays in here. Nothing here retries, and the process
+//! environment is read only through the closure that the binary gives.
+
+mod answer;
+mod anthropic;
+pub mod catalogue;
+mod command;
+mod connector;
+mod fault;
+mod frames;
+mod gemini;
+mod http;
+mod models;
+mod ollama;
+mod openai;
+mod params;
+mod prices;
+pub mod resolve;
+mod schema;
+mod secret;
+mod settings;
+
+pub use models::{BadSettings, Models};
+pub use prices::Prices;
+pub use secret::Secret;
+pub use settings::{CommandSettings, Kind, Limits, ProviderSettings, Settings};
