@@ -173,7 +173,7 @@ impl From<Fault> for CallError {
             CallError::Refused(message)
         } else if status >= 500 && fault.says(&CONTEXT) {
             CallError::ContextTooLong(message)
-        } else if status >= 500 || status < 400 {
+        } else if !(400..500).contains(&status) {
             CallError::BadResponse(message)
         } else if status == 404 {
             CallError::Unavailable(format!("the provider does not have it: {message}"))

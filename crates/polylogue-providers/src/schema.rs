@@ -23,10 +23,10 @@ pub(crate) fn plain(schema: &Value) -> Value {
     walk(schema, &|properties, required| (properties.clone(), required.to_vec()))
 }
 
-/// The properties and which of them are required.
-type Properties = (Map<String, Value>, Vec<String>);
+/// What a dialect makes of an object's properties, given which of them are required.
+type Rule<'a> = &'a dyn Fn(&Map<String, Value>, &[String]) -> (Map<String, Value>, Vec<String>);
 
-fn walk(schema: &Value, properties_of: &dyn Fn(&Map<String, Value>, &[String]) -> Properties) -> Value {
+fn walk(schema: &Value, rule: Rule<'_>) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut adapted = Map::new();
     for (keyword, value) in schema {
@@ -36,14 +36,14 @@ fn walk(schema: &Value, properties_of: &dyn Fn(&Map<String, Value>, &[String]) -
                 adapted.insert("description".to_owned(), json!(format!("At most {value} characters.")));
             }
             "items" => {
-                adapted.insert(keyword.clone(), walk(value, properties_of));
+                adapted.insert(keyword.clone(), walk(value, rule));
             }
             "properties" => {
                 let walked: Map<String, Value> = value
                     .as_object()
                     .into_iter()
                     .flatten()
-                    .map(|(name, schema)| (name.clone(), walk(schema, properties_of)))
+                    .map(|(name, schema)| (name.clone(), walk(schema, rule)))
                     .collect();
                 let required: Vec<String> = schema
                     .get("required")
@@ -52,7 +52,7 @@ fn walk(schema: &Value, properties_of: &dyn Fn(&Map<String, Value>, &[String]) -
                     .flatten()
                     .filter_map(|name| name.as_str().map(str::to_owned))
                     .collect();
-                let (properties, required) = properties_of(&walked, &required);
+                let (properties, required) = rule(&walked, &required);
                 adapted.insert(keyword.clone(), Value::Object(properties));
                 adapted.insert("required".to_owned(), json!(required));
             }
