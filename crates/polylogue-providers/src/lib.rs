@@ -1,4 +1,4 @@
-//! Language models and speech engines: the runtime's ports, made real.
+//! What can think and what can speak: connectors behind the runtime's ports.
 //!
 //! [`Models`] is every language model behind one port; a connector per vendor turns a request into that
 //! vendor's wire form and its answer back. Vendor JSON stays in here. Nothing here retries, and the process
@@ -13,13 +13,14 @@ mod fault;
 mod frames;
 mod gemini;
 mod http;
-mod models;
+pub mod models;
 mod ollama;
 mod openai;
 mod params;
 mod prices;
 pub mod resolve;
 mod schema;
+pub mod script;
 mod secret;
 mod settings;
 

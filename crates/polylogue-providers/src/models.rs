@@ -71,16 +71,19 @@ const BUILT_IN: [BuiltIn; 5] = [
 ];
 
 /// The port for all models. Unknown providers and missing keys are told when they are asked for.
+#[derive(Clone, Default)]
 pub struct Models {
     providers: BTreeMap<String, Provider>,
 }
 
 /// One provider and whether it can be used.
+#[derive(Clone)]
 pub(crate) struct Provider {
     pub(crate) kind: &'static str,
     pub(crate) state: State,
 }
 
+#[derive(Clone)]
 pub(crate) enum State {
     Ready(Arc<dyn Model>),
     /// What a person has to do first.
@@ -143,8 +146,10 @@ impl Models {
     }
 
     /// Adds a provider that is made elsewhere: scripted replies, the embedded model.
-    pub fn add(&mut self, provider: &str, kind: &'static str, model: Arc<dyn Model>) {
-        self.providers.insert(provider.to_owned(), Provider { kind, state: State::Ready(model) });
+    #[must_use]
+    pub fn with(mut self, provider: &'static str, model: Arc<dyn Model>) -> Models {
+        self.providers.insert(provider.to_owned(), Provider { kind: provider, state: State::Ready(model) });
+        self
     }
 
     /// Whether the model's provider can be used as things are, or what to do first.

@@ -1,0 +1,5 @@
+//! The core through its public surface.
+
+mod collaboration;
+mod properties;
+mod support;
