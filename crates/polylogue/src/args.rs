@@ -50,6 +50,11 @@ pub(crate) enum Command {
     /// The recorded conversations
     #[command(subcommand)]
     Sessions(Sessions),
+    /// What can think here
+    #[command(subcommand)]
+    Models(Models),
+    /// One line per provider, store and model: works, or what to do
+    Doctor(Doctor),
     /// Measure the engine; one JSON line per case
     Bench(Bench),
 }
@@ -144,6 +149,19 @@ pub(crate) enum Form {
     Txt,
     Md,
     Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Models {
+    /// List providers and models: usable now, or why not
+    List,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// Ask each usable provider one cheap question, and say how it went
+    #[arg(long)]
+    pub(crate) live: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,4 +2,6 @@
 
 pub(crate) mod bench;
 pub(crate) mod collaborate;
+pub(crate) mod doctor;
+pub(crate) mod models;
 pub(crate) mod sessions;

@@ -10,6 +10,7 @@ use polylogue_core::{
     money::{Money, Price},
     setup::Limits,
 };
+use polylogue_providers::{CommandSettings, ProviderSettings, Settings};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -26,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) collaboration: Collaboration,
     /// Prompt templates to use instead of the built-in ones: name to file.
     pub(crate) templates: BTreeMap<String, PathBuf>,
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    pub(crate) commands: BTreeMap<String, CommandSettings>,
     /// Prices of models, in dollars per million tokens.
     pub(crate) prices: BTreeMap<String, Price>,
     /// The folder of the file, which paths in it are relative to.
@@ -87,6 +90,11 @@ pub(crate) struct Collaboration {
 }
 
 impl Config {
+    /// What it says about models.
+    pub(crate) fn models(&self) -> Settings {
+        Settings { providers: self.providers.clone(), commands: self.commands.clone(), prices: self.prices.clone() }
+    }
+
     /// Reads the named file, or the usual one if there is one.
     pub(crate) fn read(named: Option<&Path>) -> Result<Config, Failure> {
         let path = named.unwrap_or(Path::new(DEFAULT_FILE));

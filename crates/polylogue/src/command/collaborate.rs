@@ -36,7 +36,7 @@ fn setup(common: &Common, config: &Config, engine: &Engine, args: Collaborate) -
     } else {
         defaults.between.clone().unwrap_or_else(|| DEFAULT_AGENTS.map(str::to_owned).to_vec())
     };
-    let agents = names.iter().map(|name| agents::resolve(name, common, config, engine));
+    let agents = names.iter().map(|name| agents::agent(name, common, config, engine));
     let agents = agents.collect::<Result<Vec<_>, _>>()?;
     let person: PersonId = "you".parse().expect("a good name");
     let cast = Cast::new(agents, vec![person])?;

@@ -20,7 +20,7 @@ use crate::{
     engine::{self, Engine},
     failure::Failure,
     follow::follow,
-    view,
+    output, view,
 };
 
 pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Failure> {
@@ -36,13 +36,13 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
         Sessions::Resume { id, change } => {
             let id = engine.find(&id).await?;
             let seen = engine.head(id).await?;
-            let change = to_change(common, &config, &engine, id, &change).await?;
+            let change = to_change(common, &engine, id, &change).await?;
             engine.hub.resume(id, change).await?;
             follow(&engine, id, seen, view::new(common).as_mut()).await
         }
         Sessions::Fork { id, at, change } => {
             let id = engine.find(&id).await?;
-            let change = to_change(common, &config, &engine, id, &change).await?;
+            let change = to_change(common, &engine, id, &change).await?;
             let new_id = engine::new_session_id()?;
             engine.hub.fork(id, Seq(at), new_id, change).await?;
             follow(&engine, new_id, Seq::START, view::new(common).as_mut()).await
@@ -52,13 +52,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
 }
 
 /// What the flags of `resume` and `fork` change in this session.
-async fn to_change(
-    common: &Common,
-    config: &Config,
-    engine: &Engine,
-    id: SessionId,
-    args: &args::Change,
-) -> Result<Change, Failure> {
+async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args::Change) -> Result<Change, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     let stage = conversation.stage();
     let now = *stage.limits();
@@ -70,7 +64,7 @@ async fn to_change(
     };
     let mut recast = Vec::new();
     if let Some(text) = &common.model {
-        let (model, price) = agents::model(text, config, engine)?;
+        let (model, price) = agents::model(text, engine)?;
         recast.extend(stage.cast().agents().iter().map(|agent| Recast {
             agent: agent.name.clone(),
             model: model.clone(),
@@ -91,7 +85,7 @@ async fn export(engine: &Engine, id: SessionId, form: Form, out: Option<&Path>) 
         }
     };
     match out {
-        None => print!("{text}"),
+        None => output::text(text),
         Some(path) => std::fs::write(path, text)
             .map_err(|error| Failure::request(format!("{} cannot be written: {}", path.display(), error.kind())))?,
     }

@@ -45,7 +45,7 @@ fn what_cannot_be_run_says_what_to_do() {
         args
     };
     let cases: Vec<(Vec<String>, i32, &str, &[&str])> = vec![
-        (go(&[]), 2, "INVALID_CONFIG", &["`gpt` has no model here", "OPENAI_API_KEY", "examples/collaboration"]),
+        (go(&[]), 2, "INVALID_CONFIG", &["openai needs a key", "OPENAI_API_KEY", "--model", "examples/collaboration"]),
         (
             with_example(&["--between", "gpt,bob"]),
             2,

@@ -100,7 +100,7 @@ pub(crate) struct Running {
 impl Running {
     /// Reads until a line for which this holds; false when the output ends before.
     pub(crate) fn read_until(&mut self, holds: impl Fn(&Value) -> bool) -> bool {
-        while let Some(line) = self.lines.next() {
+        for line in self.lines.by_ref() {
             let value = parse(&line.unwrap());
             let is_it = holds(&value);
             self.seen.push(value);
