@@ -50,7 +50,7 @@ fn what_cannot_be_run_says_what_to_do() {
             with_example(&["--between", "gpt,bob"]),
             2,
             "INVALID_CONFIG",
-            &["no agent `bob`", "gpt, claude", "[agents.bob]"],
+            &["no agent `bob`", "claude, gpt", "[agents.bob]"],
         ),
         (with_example(&["--start", "bob"]), 2, "INVALID_CONFIG", &["`bob` does not take part", "gpt, claude"]),
         (with_example(&["--between", "gpt"]), 2, "INVALID_CONFIG", &["two agents or more"]),
