@@ -61,7 +61,7 @@ impl Fault {
         }
         // A stream says the status inside the error, if at all.
         let status = if status >= 400 { status } else { error["code"].as_u64().unwrap_or(0) as u16 };
-        let message = message.unwrap_or_else(|| format!("HTTP status {status}"));
+        let message = message.map(without_echo).unwrap_or_else(|| format!("HTTP status {status}"));
         let message = key.map_or_else(|| message.clone(), |key| key.scrub(&message));
         let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
         let param = error["param"].as_str().map(str::to_owned).or(detail_param);
@@ -116,6 +116,13 @@ fn mentions(text: &str, names: Names) -> Option<(usize, &'static [Param])> {
         .filter_map(|(name, params)| Some((place(&name.to_lowercase())?, name.len(), *params)))
         .min_by_key(|(at, length, _)| (*at, usize::MAX - length))
         .map(|(at, _, params)| (at, params))
+}
+
+/// A message without what some Python servers append to it: the input that they did not like, and where in
+/// their code that was.
+fn without_echo(message: String) -> String {
+    let end = ["'input'", "\n\n", "\n  File "].iter().filter_map(|mark| message.find(mark)).min();
+    message[..end.unwrap_or(message.len())].trim_end().to_owned()
 }
 
 /// FastAPI's `detail`: a text, or a list of places and problems. Its `input` is the request and stays out.
