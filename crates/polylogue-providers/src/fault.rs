@@ -75,16 +75,15 @@ impl Fault {
 
     /// The parameter that this model does not take, if that is what the fault is about.
     pub(crate) fn refuses(&self, names: Names, without: Params) -> Option<Param> {
-        const UNSUPPORTED: [&str; 16] = [
+        const UNSUPPORTED: [&str; 15] = [
             "unsupported",
             "not support",
             "n't support",
-            "no support",
             "unrecognized",
             "unknown name",
             "unknown parameter",
             "unknown field",
-            "unexpected",
+            "unexpected keyword",
             "extra inputs",
             "not permitted",
             "not allowed",
@@ -93,7 +92,10 @@ impl Fault {
             "removed",
             "input should be",
         ];
-        if !matches!(self.status, 400 | 422 | 500 | 501) || !self.says(&UNSUPPORTED) {
+        // Some servers answer a request that does not validate with an error of their own.
+        let is_about_the_request = matches!(self.status, 400 | 422)
+            || self.status >= 500 && self.says(&["validation error", "unsupportedparams"]);
+        if !is_about_the_request || !self.says(&UNSUPPORTED) {
             return None;
         }
         let blamed = self.param.as_deref().and_then(|param| mentions(param, names));
@@ -216,5 +218,4 @@ fn wait(seconds: f64) -> Option<Duration> {
 }
 
 #[cfg(test)]
-#[path = "fault_tests.rs"]
 mod tests;

@@ -118,6 +118,7 @@ fn a_refused_parameter_is_found_by_its_name() {
         ),
         (400, json!({"error": {"message": "stopped supporting unsupported things"}}), None),
         (429, json!({"error": {"message": "temperature not supported"}}), None),
+        (500, json!({"error": {"message": "temperature not supported"}}), None),
     ];
     for (status, body, expected) in cases {
         assert_eq!(Fault::from_json(status, &body, None).refuses(NAMES, Params::default()), expected, "{body}");
