@@ -73,6 +73,11 @@ impl Fault {
         parts.iter().any(|part| message.contains(part) || self.words.iter().any(|word| word.contains(part)))
     }
 
+    /// Whether the server does not know the path, which is something else than not knowing the model.
+    pub(crate) fn is_no_such_path(&self) -> bool {
+        matches!(self.status, 404 | 405) && !self.says(&["model"])
+    }
+
     /// The parameter that this model does not take, if that is what the fault is about.
     pub(crate) fn refuses(&self, names: Names, without: Params) -> Option<Param> {
         const UNSUPPORTED: [&str; 15] = [
