@@ -112,6 +112,9 @@ impl Connector {
                     for frame in frames.push(piece.as_ref()).map_err(|error| malformed(&error.to_string()))? {
                         self.frame(&mut *reader, &frame, answer)?;
                     }
+                    if answer.has_ended() {
+                        body.is_nearly_over();
+                    }
                 }
                 Ok(None) => break,
                 // The model had finished: what is lost is at most its bill.
