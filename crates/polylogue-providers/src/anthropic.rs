@@ -54,10 +54,6 @@ impl Dialect for Anthropic {
         ]
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
     fn outgoing(&self, request: &Request, without: Params) -> Outgoing {
         let takes = |param: Param| !without.has(param);
         let mut system = request.system.trim().to_owned();
@@ -91,10 +87,10 @@ impl Dialect for Anthropic {
         if takes(Param::Stream) {
             body.insert("stream".to_owned(), json!(true));
         }
-        Outgoing { path: "/v1/messages".to_owned(), body: Value::Object(body) }
+        Outgoing { path: "/v1/messages".to_owned(), body: Value::Object(body), framing: Framing::Events }
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
+    fn reader(&self, _: Framing) -> Box<dyn Reader> {
         Box::new(Events::default())
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     fault::Fault,
     frames::{Frame, Frames, Framing},
     http::{Body, Endpoint, Failure, Http},
-    params::{Names, Params, Refusals},
+    params::{Names, Param, Params, Refusals},
 };
 
 /// How many parameters one call may find refused before it gives up.
@@ -26,12 +26,15 @@ pub(crate) trait Dialect: Send + Sync {
     /// The names by which a server may refuse a parameter.
     fn names(&self) -> Names;
 
-    fn framing(&self) -> Framing;
+    /// What to leave out so that the request may go through after this fault.
+    fn refuses(&self, fault: &Fault, without: Params) -> Option<Param> {
+        fault.refuses(self.names(), without)
+    }
 
     fn outgoing(&self, request: &Request, without: Params) -> Outgoing;
 
-    /// A reader for one answer.
-    fn reader(&self) -> Box<dyn Reader>;
+    /// A reader for one answer that comes in this form.
+    fn reader(&self, framing: Framing) -> Box<dyn Reader>;
 }
 
 /// A request on the wire.
@@ -40,6 +43,8 @@ pub(crate) struct Outgoing {
     /// What follows the base address.
     pub(crate) path: String,
     pub(crate) body: Value,
+    /// The form in which the answer will come.
+    pub(crate) framing: Framing,
 }
 
 /// Reads a vendor's answer, whole or in pieces.
@@ -75,17 +80,17 @@ impl Connector {
         Connector { dialect, endpoint, http, refusals: Refusals::default() }
     }
 
-    async fn send(&self, request: &Request) -> Result<Body, CallError> {
+    async fn send(&self, request: &Request) -> Result<(Body, Framing), CallError> {
         let model = &*request.model.model;
         let mut without = self.dialect.refused(model).and(self.refusals.of(model));
         for _ in 0..MAX_LESSONS {
             let outgoing = self.dialect.outgoing(request, without);
             let fault = match self.http.post(&self.endpoint, &outgoing.path, &outgoing.body).await {
-                Ok(body) => return Ok(body),
+                Ok(body) => return Ok((body, outgoing.framing)),
                 Err(Failure::Fault(fault)) => fault,
                 Err(Failure::Call(error)) => return Err(error),
             };
-            let Some(param) = fault.refuses(self.dialect.names(), without) else { return Err(fault.into()) };
+            let Some(param) = self.dialect.refuses(&fault, without) else { return Err(fault.into()) };
             tracing::info!(model = %request.model, ?param, "the model refuses a parameter: leaving it out from now on");
             self.refusals.remember(model, param);
             without = without.with(param);
@@ -93,19 +98,22 @@ impl Connector {
         Err(CallError::Rejected("the model refuses one parameter after another".to_owned()))
     }
 
-    async fn read(&self, mut body: Body, answer: &mut Answer<'_>) -> Result<(), CallError> {
-        let mut reader = self.dialect.reader();
-        if body.is_json && self.dialect.framing() == Framing::Events {
+    async fn read(&self, mut body: Body, framing: Framing, answer: &mut Answer<'_>) -> Result<(), CallError> {
+        let mut reader = self.dialect.reader(framing);
+        if body.is_json && framing == Framing::Events {
             let whole = body.whole().await?;
             let document = serde_json::from_slice(&whole).map_err(|error| malformed(&error.to_string()))?;
             return self.take(&mut *reader, document, answer);
         }
-        let mut frames = Frames::new(self.dialect.framing());
+        let mut frames = Frames::new(framing);
         loop {
             match body.piece().await {
                 Ok(Some(piece)) => {
                     for frame in frames.push(piece.as_ref()).map_err(|error| malformed(&error.to_string()))? {
                         self.frame(&mut *reader, &frame, answer)?;
+                    }
+                    if answer.has_ended() {
+                        body.is_nearly_over();
                     }
                 }
                 Ok(None) => break,
@@ -146,9 +154,9 @@ impl Connector {
 impl Model for Connector {
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         let request = &call.ask.request;
-        let body = self.send(request).await?;
+        let (body, framing) = self.send(request).await?;
         let mut answer = Answer::new(&call.deltas, &request.sampling.stop);
-        self.read(body, &mut answer).await?;
+        self.read(body, framing, &mut answer).await?;
         answer.finish()
     }
 }

@@ -61,7 +61,7 @@ impl Fault {
         }
         // A stream says the status inside the error, if at all.
         let status = if status >= 400 { status } else { error["code"].as_u64().unwrap_or(0) as u16 };
-        let message = message.unwrap_or_else(|| format!("HTTP status {status}"));
+        let message = message.map(without_echo).unwrap_or_else(|| format!("HTTP status {status}"));
         let message = key.map_or_else(|| message.clone(), |key| key.scrub(&message));
         let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
         let param = error["param"].as_str().map(str::to_owned).or(detail_param);
@@ -73,18 +73,22 @@ impl Fault {
         parts.iter().any(|part| message.contains(part) || self.words.iter().any(|word| word.contains(part)))
     }
 
+    /// Whether the server does not know the path, which is something else than not knowing the model.
+    pub(crate) fn is_no_such_path(&self) -> bool {
+        matches!(self.status, 404 | 405) && !self.says(&["model"])
+    }
+
     /// The parameter that this model does not take, if that is what the fault is about.
     pub(crate) fn refuses(&self, names: Names, without: Params) -> Option<Param> {
-        const UNSUPPORTED: [&str; 16] = [
+        const UNSUPPORTED: [&str; 15] = [
             "unsupported",
             "not support",
             "n't support",
-            "no support",
             "unrecognized",
             "unknown name",
             "unknown parameter",
             "unknown field",
-            "unexpected",
+            "unexpected keyword",
             "extra inputs",
             "not permitted",
             "not allowed",
@@ -93,7 +97,10 @@ impl Fault {
             "removed",
             "input should be",
         ];
-        if !matches!(self.status, 400 | 422 | 500 | 501) || !self.says(&UNSUPPORTED) {
+        // Some servers answer a request that does not validate with an error of their own.
+        let is_about_the_request = matches!(self.status, 400 | 422)
+            || self.status >= 500 && self.says(&["validation error", "unsupportedparams"]);
+        if !is_about_the_request || !self.says(&UNSUPPORTED) {
             return None;
         }
         let blamed = self.param.as_deref().and_then(|param| mentions(param, names));
@@ -116,6 +123,13 @@ fn mentions(text: &str, names: Names) -> Option<(usize, &'static [Param])> {
         .filter_map(|(name, params)| Some((place(&name.to_lowercase())?, name.len(), *params)))
         .min_by_key(|(at, length, _)| (*at, usize::MAX - length))
         .map(|(at, _, params)| (at, params))
+}
+
+/// A message without what some Python servers append to it: the input that they did not like, and where in
+/// their code that was.
+fn without_echo(message: String) -> String {
+    let end = ["'input'", "\n\n", "\n  File "].iter().filter_map(|mark| message.find(mark)).min();
+    message[..end.unwrap_or(message.len())].trim_end().to_owned()
 }
 
 /// FastAPI's `detail`: a text, or a list of places and problems. Its `input` is the request and stays out.
@@ -209,5 +223,4 @@ fn wait(seconds: f64) -> Option<Duration> {
 }
 
 #[cfg(test)]
-#[path = "fault_tests.rs"]
 mod tests;

@@ -65,10 +65,6 @@ impl Dialect for Gemini {
         ]
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
     fn outgoing(&self, request: &Request, without: Params) -> Outgoing {
         let takes = |param: Param| !without.has(param);
         let model = &*request.model.model;
@@ -117,10 +113,10 @@ impl Dialect for Gemini {
         body.insert("contents".to_owned(), Value::Array(contents));
         body.insert("generationConfig".to_owned(), Value::Object(config));
         let path = format!("/v1beta/models/{}:streamGenerateContent?alt=sse", in_a_path(model));
-        Outgoing { path, body: Value::Object(body) }
+        Outgoing { path, body: Value::Object(body), framing: Framing::Events }
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
+    fn reader(&self, _: Framing) -> Box<dyn Reader> {
         Box::new(Chunks)
     }
 }

@@ -18,6 +18,9 @@ use crate::{fault::Fault, secret::Secret, settings::Limits};
 /// Bytes of an error's body that are read.
 const MAX_FAULT_BYTES: usize = 64 * 1024;
 
+/// How long a server may take from the end of its answer to the end of its stream: the bill comes in between.
+const AFTER_THE_END: Duration = Duration::from_secs(2);
+
 /// The client that all connectors share.
 #[derive(Clone, Debug)]
 pub(crate) struct Http {
@@ -123,6 +126,11 @@ impl Body {
                 .ok_or_else(|| CallError::BadResponse("the answer is larger than is read".to_owned()))?;
         }
         Ok(piece)
+    }
+
+    /// From here on a pause is not worth waiting for.
+    pub(crate) fn is_nearly_over(&mut self) {
+        self.idle = self.idle.min(AFTER_THE_END);
     }
 
     pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, CallError> {

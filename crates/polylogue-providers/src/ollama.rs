@@ -1,7 +1,8 @@
 //! Ollama's own `/api/chat`: lines of JSON, and a schema in `format`.
 //!
 //! Not its OpenAI-compatible door: only here can the size of the context be set, and without it Ollama cuts a
-//! longer conversation off at its head without a word.
+//! longer conversation off at its head without a word. Where a server has no other door, that one is used:
+//! `OLLAMA_HOST` may point to a proxy, or to another program that only speaks chat completions.
 
 use polylogue_core::{ask::Request, ledger::Usage};
 use serde::Deserialize;
@@ -10,11 +11,15 @@ use serde_json::{Map, Value, json};
 use crate::{
     answer::{Answer, End},
     connector::{Dialect, Outgoing, Reader, Unreadable, counted, tokens},
+    fault::Fault,
     frames::Framing,
-    openai,
+    openai::{self, OpenAi},
     params::{Names, Param, Params},
     schema,
 };
+
+/// The other door.
+const COMPATIBLE: OpenAi = OpenAi { is_vendor: false };
 
 #[derive(Debug)]
 pub(crate) struct Ollama;
@@ -28,11 +33,19 @@ impl Dialect for Ollama {
         &[("format", &[Param::Schema]), ("system role", &[Param::System])]
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Lines
+    fn refuses(&self, fault: &Fault, without: Params) -> Option<Param> {
+        if fault.is_no_such_path() && !without.has(Param::OwnPath) {
+            return Some(Param::OwnPath);
+        }
+        fault.refuses(if without.has(Param::OwnPath) { COMPATIBLE.names() } else { self.names() }, without)
     }
 
     fn outgoing(&self, request: &Request, without: Params) -> Outgoing {
+        if without.has(Param::OwnPath) {
+            let without = without.and(COMPATIBLE.refused(&request.model.model));
+            let outgoing = COMPATIBLE.outgoing(request, without);
+            return Outgoing { path: format!("/v1{}", outgoing.path), ..outgoing };
+        }
         let mut system = request.system.trim().to_owned();
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(request.model.model));
@@ -57,11 +70,14 @@ impl Dialect for Ollama {
         body.insert("options".to_owned(), Value::Object(options));
         body.insert("stream".to_owned(), json!(true));
         body.insert("messages".to_owned(), openai::messages(request, &system, !without.has(Param::System)));
-        Outgoing { path: "/api/chat".to_owned(), body: Value::Object(body) }
+        Outgoing { path: "/api/chat".to_owned(), body: Value::Object(body), framing: Framing::Lines }
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
-        Box::new(Lines)
+    fn reader(&self, framing: Framing) -> Box<dyn Reader> {
+        match framing {
+            Framing::Lines => Box::new(Lines),
+            Framing::Events => COMPATIBLE.reader(framing),
+        }
     }
 }
 

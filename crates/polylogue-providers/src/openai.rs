@@ -70,10 +70,6 @@ impl Dialect for OpenAi {
         ]
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
     fn outgoing(&self, request: &Request, without: Params) -> Outgoing {
         let takes = |param: Param| !without.has(param);
         let mut system = request.system.trim().to_owned();
@@ -122,10 +118,10 @@ impl Dialect for OpenAi {
             }
         }
         body.insert("messages".to_owned(), messages(request, &system, takes(Param::System)));
-        Outgoing { path: "/chat/completions".to_owned(), body: Value::Object(body) }
+        Outgoing { path: "/chat/completions".to_owned(), body: Value::Object(body), framing: Framing::Events }
     }
 
-    fn reader(&self) -> Box<dyn Reader> {
+    fn reader(&self, _: Framing) -> Box<dyn Reader> {
         Box::new(Chunks { refusal: String::new() })
     }
 }

@@ -27,6 +27,8 @@ pub(crate) enum Param {
     System,
     CacheKey,
     CacheControl,
+    /// The provider's own path, where there is a compatible one beside it.
+    OwnPath,
 }
 
 /// A set of [`Param`]s.

@@ -236,6 +236,11 @@ async fn every_wait_and_every_body_is_bounded() {
         let reply = models_at(&server.base(), tight).answer(&call(request(vendor.model))).await;
         assert!(matches!(reply, Err(CallError::BadResponse(_))), "{}: {reply:?}", vendor.model);
     }
+    // A server that has said everything but does not close is not waited for, and what it said counts.
+    let finished = (vendor::OPENAI.stream)(&["Done."]).then(After::Hang);
+    let server = Server::start(vec![finished]).await;
+    let reply = models_at(&server.base(), tight).answer(&call(request(vendor::OPENAI.model))).await;
+    assert_eq!(&*reply.unwrap().text, "Done.");
     // Nobody answers at all: a listener that accepts and stays silent, and a port where nobody is.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", silent.local_addr().unwrap());

@@ -120,3 +120,21 @@ async fn learning_has_a_bound_and_a_wrong_value_is_not_unlearned() {
     let reply = models_at(&server.base(), Limits::default()).answer(&call(full("lab/odd"))).await;
     assert_eq!(reply, Err(CallError::Rejected("max_tokens is too large: 2048".to_owned())));
 }
+
+#[tokio::test]
+async fn a_host_without_ollama_s_own_path_is_asked_by_the_compatible_one() {
+    let no_path = Answer::json(404, &json!({"detail": "Not Found"}));
+    let answers = vec![no_path, (vendor::OPENAI.stream)(&["one"]), (vendor::OPENAI.stream)(&["two"])];
+    let server = Server::start(answers).await;
+    let models = models_at(&server.base(), Limits::default());
+    for text in ["one", "two"] {
+        assert_eq!(&*models.answer(&call(full("ollama/any"))).await.unwrap().text, text);
+    }
+    let paths: Vec<String> = server.seen().iter().map(|seen| seen.path.clone()).collect();
+    assert_eq!(paths, ["/api/chat", "/v1/chat/completions", "/v1/chat/completions"]);
+
+    let no_model = Answer::json(404, &json!({"error": "model 'any' not found"}));
+    let server = Server::start(vec![no_model]).await;
+    let reply = models_at(&server.base(), Limits::default()).answer(&call(full("ollama/any"))).await;
+    assert!(matches!(reply, Err(CallError::Unavailable(_))), "{reply:?}");
+}

@@ -11,4 +11,5 @@ mod keys;
 mod learning;
 mod probing;
 mod requests;
+mod storm;
 mod vendor;

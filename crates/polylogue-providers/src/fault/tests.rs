@@ -118,10 +118,18 @@ fn a_refused_parameter_is_found_by_its_name() {
         ),
         (400, json!({"error": {"message": "stopped supporting unsupported things"}}), None),
         (429, json!({"error": {"message": "temperature not supported"}}), None),
+        (500, json!({"error": {"message": "temperature not supported"}}), None),
     ];
     for (status, body, expected) in cases {
         assert_eq!(Fault::from_json(status, &body, None).refuses(NAMES, Params::default()), expected, "{body}");
     }
+    // As llama-cpp-python writes it, with the input and a place in its code.
+    let message = "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), \
+        'msg': \"Input should be 'text' or 'json_object'\", 'input': 'my prompt'}\n\n  File \"/srv/app.py\", line 376";
+    let fault = Fault::from_json(500, &json!({"error": {"message": message}}), None);
+    assert_eq!(fault.refuses(NAMES, Params::default()), Some(Param::Schema));
+    assert!(!fault.message.contains("my prompt") && !fault.message.contains("/srv"), "{}", fault.message);
+
     let fault = Fault::from_json(400, &json!({"error": {"message": "response_format is not supported"}}), None);
     assert_eq!(fault.refuses(NAMES, Params::of(&[Param::Schema])), Some(Param::JsonMode));
     assert_eq!(fault.refuses(NAMES, Params::of(&[Param::Schema, Param::JsonMode])), None);
