@@ -203,8 +203,8 @@ fn closing(text: &str, open: char, close: char) -> Option<usize> {
 
 /// `<b>`, `</p>`, `<br/>`, `<!-- … -->` at the start: what follows it.
 fn tag(text: &str) -> Option<&str> {
-    if text.starts_with("<3") {
-        return Some(&text[2..]);
+    if let Some(after) = text.strip_prefix("<3") {
+        return Some(after);
     }
     let second = text.chars().nth(1)?;
     (second.is_ascii_alphabetic() || second == '/' || second == '!').then_some(())?;

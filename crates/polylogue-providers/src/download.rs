@@ -88,19 +88,22 @@ pub async fn fetch(parcel: &Parcel, folder: &Path, watch: &Watch) -> Result<(), 
     // Two fetches of the same parcel would write to the same unfinished files: the second waits for the first.
     let lock = File::create(folder.join(".lock"))?;
     let lock = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock)).await.map_err(io::Error::other)??;
+    let mut missing = find_missing(parcel, folder, watch).await?;
     let mut problems = Vec::new();
     for source in &parcel.sources {
-        let missing = missing(parcel, folder, watch).await?;
         if missing.is_empty() {
             break;
         }
         if let Err(error) = from(source, parcel, &missing, folder, watch).await {
             problems.push(error.to_string());
         }
+        missing = find_missing(parcel, folder, watch).await?;
     }
-    let is_complete = missing(parcel, folder, watch).await?.is_empty();
     drop(lock);
-    if is_complete { Ok(()) } else { Err(DownloadError::NoSource { title: parcel.title.clone(), problems }) }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(DownloadError::NoSource { title: parcel.title.clone(), problems }),
+    }
 }
 
 /// Whether all files are there, by name and size. [`fetch`] looks into them.
@@ -172,7 +175,7 @@ async fn unpack(
 }
 
 /// The files that are not there or not right.
-async fn missing(parcel: &Parcel, folder: &Path, watch: &Watch) -> Result<Vec<usize>, DownloadError> {
+async fn find_missing(parcel: &Parcel, folder: &Path, watch: &Watch) -> Result<Vec<usize>, DownloadError> {
     let (files, folder, watch) = (parcel.files.clone(), folder.to_owned(), watch.clone());
     let checked = tokio::task::spawn_blocking(move || {
         let mut missing = Vec::new();
