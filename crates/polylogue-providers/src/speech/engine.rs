@@ -91,11 +91,9 @@ impl EngineError {
     /// Whether the same request may well succeed a moment later.
     pub fn is_passing(&self) -> bool {
         match self {
-            EngineError::RateLimited { .. }
-            | EngineError::Overloaded { .. }
-            | EngineError::Network { .. }
-            | EngineError::NoSpeech { .. } => true,
+            EngineError::RateLimited { .. } | EngineError::Overloaded { .. } | EngineError::Network { .. } => true,
             EngineError::Unavailable(_)
+            | EngineError::NoSpeech { .. }
             | EngineError::Unauthorized { .. }
             | EngineError::Rejected { .. }
             | EngineError::Failed { .. } => false,

@@ -131,7 +131,7 @@ mod tests {
         let missing = Espeak::new("no-such-program").say("Hello.", profiles.choose(None, 0), &Manner::default()).await;
         assert!(matches!(missing, Err(EngineError::Unavailable(_))), "{missing:?}");
         let mut profile = profiles.choose(None, 0).clone();
-        profile.espeak.voice = "no-such-voice".to_owned();
+        profile.espeak.voice = "zz-nobody".to_owned();
         let unknown = Espeak::default().say("Hello.", &profile, &Manner::default()).await;
         assert!(matches!(unknown, Err(EngineError::Failed { .. })), "{unknown:?}");
     }

@@ -15,7 +15,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// A connection that brings nothing for so long is given up.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 const TRIES: u32 = 3;
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// A vendor that wants a longer pause is taken at its word: the clip fails now.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 /// Twenty minutes of speech.
@@ -101,7 +101,7 @@ impl Remote {
         let bytes = self.body(response).await?;
         let no_speech = |message: String| EngineError::NoSpeech { engine, message };
         if bytes.is_empty() {
-            return Err(no_speech("it is empty".to_owned()));
+            return Err(self.network("the answer is empty"));
         }
         if kind.starts_with("text/") || kind.contains("json") || kind.contains("html") || bytes.starts_with(b"<") {
             let what = if bytes.starts_with(b"<") || kind.contains("html") { "a web page" } else { "text" };
