@@ -7,7 +7,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use polylogue_core::{
@@ -33,8 +33,9 @@ async fn main() -> Outcome {
         ["standings", cache] => standings(Path::new(cache)).await,
         ["all", engine, cache, out, text] => all(engine, cache, out, text).await,
         ["say", engine, cache, out, profile, text] => say(engine, cache, out, profile, text).await,
+        ["stop", engine, cache, out] => stop(engine, cache, out).await,
         ["mix", engine, cache, out] => conversation(engine, cache, out).await,
-        _ => Err("usage: speech pull|standings CACHE, all ENGINE CACHE OUT TEXT, say ENGINE CACHE OUT PROFILE TEXT, mix ENGINE CACHE OUT".into()),
+        _ => Err("usage: speech pull|standings CACHE, all ENGINE CACHE OUT TEXT, say ENGINE CACHE OUT PROFILE TEXT, mix|stop ENGINE CACHE OUT".into()),
     }
 }
 
@@ -85,6 +86,20 @@ async fn say(engine: &str, cache: &str, out: &str, profile: &str, text: &str) ->
     let start = Instant::now();
     let clip = speaker.say(text, speaker.profiles().get(profile)?, None, &path).await?;
     println!("{}", told(&clip, start));
+    Ok(())
+}
+
+/// Speaks a long line, stops it under way, and sees how soon the next line can be spoken.
+async fn stop(engine: &str, cache: &str, out: &str) -> Outcome {
+    let speaker = speaker(engine, cache, out)?;
+    let profile = speaker.profiles().get("warm_reflective")?;
+    let path = Path::new(out).join(format!("{engine}-stopped.wav"));
+    let long = "Nobody remembers who first put the lantern on the hill, or why it is lit every evening. ".repeat(20);
+    speaker.say("Ready.", profile, None, &path).await?;
+    let said = tokio::time::timeout(Duration::from_millis(1500), speaker.say(&long, profile, None, &path)).await;
+    let start = Instant::now();
+    speaker.say("And now for something else.", profile, None, &path).await?;
+    println!("{}", json!({ "was_stopped": said.is_err(), "next_line_seconds": start.elapsed().as_secs_f64() }));
     Ok(())
 }
 

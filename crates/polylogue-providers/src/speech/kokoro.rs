@@ -4,6 +4,7 @@
 //! The model and the library that runs it are files of the user's cache folder, fetched by [`pull`].
 
 mod files;
+mod phonemes;
 mod reading;
 mod vocabulary;
 
@@ -15,7 +16,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use misaki_rs::{G2P, Language};
 use ort::{
     environment::Environment,
     session::{NoSelectedOutputs, RunOptions, Session, builder::GraphOptimizationLevel},
@@ -23,6 +23,7 @@ use ort::{
 };
 use serde_json::json;
 
+use self::phonemes::Phonemes;
 use super::{
     engine::{Engine, EngineError, EngineName},
     manner::Manner,
@@ -129,8 +130,7 @@ struct Loaded {
     folder: PathBuf,
     session: Mutex<Session>,
     voices: Mutex<BTreeMap<String, Arc<Vec<f32>>>>,
-    american: OnceLock<G2P>,
-    british: OnceLock<G2P>,
+    phonemes: Phonemes,
     /// Sessions end with the environment that they were made in.
     _environment: Environment,
 }
@@ -160,8 +160,7 @@ impl Loaded {
             folder: folder.to_owned(),
             session: Mutex::new(session),
             voices: Mutex::default(),
-            american: OnceLock::new(),
-            british: OnceLock::new(),
+            phonemes: Phonemes::default(),
             _environment: environment,
         })
     }
@@ -185,7 +184,7 @@ impl Loaded {
 
     /// The phonemes of a piece as numbers, cut again where a short text makes many of them.
     fn tokens(&self, text: &str, is_british: bool, pause_ms: u64) -> Vec<(Vec<i64>, u64)> {
-        let tokens = vocabulary::tokens(&self.phonemes(text, is_british));
+        let tokens = vocabulary::tokens(&self.phonemes.of(text, is_british));
         if tokens.is_empty() {
             return Vec::new();
         }
@@ -203,20 +202,6 @@ impl Loaded {
             .enumerate()
             .flat_map(|(at, half)| self.tokens(half.text, is_british, pause(at, half.pause_ms)))
             .collect()
-    }
-
-    fn phonemes(&self, text: &str, is_british: bool) -> String {
-        let (cell, language) = match is_british {
-            true => (&self.british, Language::EnglishGB),
-            false => (&self.american, Language::EnglishUS),
-        };
-        let reading = reading::Reading { is_british };
-        let g2p = cell.get_or_init(|| G2P::with_fallback(language, Some(Box::new(reading))));
-        match g2p.g2p(text) {
-            Ok((phonemes, _)) => phonemes,
-            // By rule alone is better than not at all.
-            Err(_) => reading.read(text),
-        }
     }
 
     fn run(
