@@ -39,7 +39,7 @@ const RATE: u32 = 24_000;
 const MAX_PHONEMES: usize = 509;
 const STYLE: usize = 256;
 /// Pieces of text are kept about so long: prosody is best over a sentence or two, and a stop is noticed between.
-const PIECE_BYTES: usize = 240;
+const PIECE_BYTES: usize = 200;
 
 /// Fetches whatever is missing into the user's cache folder.
 pub async fn pull(cache: &Path, watch: &Watch) -> Result<(), DownloadError> {
@@ -152,6 +152,8 @@ impl Loaded {
         let session = Session::builder(&environment)
             .and_then(|builder| Ok(builder.with_optimization_level(GraphOptimizationLevel::All)?))
             .and_then(|builder| Ok(builder.with_intra_threads(cores.min(4))?))
+            // Lines differ in length: a plan of memory for each would only pile up.
+            .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
             // Threads that spin while they wait would take the cores from a language model beside it.
             .and_then(|builder| Ok(builder.with_intra_op_spinning(false)?))
             .and_then(|mut builder| builder.commit_from_file(model))
