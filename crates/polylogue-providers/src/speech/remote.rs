@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use bytes::Bytes;
-use reqwest::{Client, RequestBuilder, Response, StatusCode, header};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, header, redirect::Policy};
 use serde_json::Value;
 
 use super::{
@@ -61,8 +61,14 @@ pub(super) struct Remote {
 
 impl Remote {
     pub(super) fn new(engine: EngineName, key: Option<String>) -> Remote {
-        let client = Client::builder().connect_timeout(CONNECT_LIMIT).read_timeout(SILENCE_LIMIT).timeout(TIME_LIMIT);
-        Remote { engine, client: client.build().map_err(|error| error.to_string()), key: key.map(Secret::new) }
+        let client = Client::builder()
+            .connect_timeout(CONNECT_LIMIT)
+            .read_timeout(SILENCE_LIMIT)
+            .timeout(TIME_LIMIT)
+            // A key in a header of its own would go along to wherever a redirect points.
+            .redirect(Policy::none())
+            .build();
+        Remote { engine, client: client.map_err(|error| error.to_string()), key: key.map(Secret::new) }
     }
 
     pub(super) fn key(&self) -> Option<&str> {
