@@ -1,6 +1,6 @@
 //! One request to a model, complete: what a connector turns into its vendor's wire form.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,21 @@ impl Request {
         digest.add(&self.system);
         digest.add(&self.prompt);
         digest
+    }
+}
+
+/// The whole request as text, for people and for scripts that were recorded from it.
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--- system\n{}\n", self.system.trim_end())?;
+        for message in self.thread.messages() {
+            let role = match message.role {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+            };
+            write!(f, "--- {role}\n{}\n", message.text.trim_end())?;
+        }
+        write!(f, "--- user\n{}\n", self.prompt.trim_end())
     }
 }
 

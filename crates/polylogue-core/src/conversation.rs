@@ -74,11 +74,12 @@ impl Conversation {
         match self.format.rules().wants(&self.stage) {
             Wants::End(reason) => self.end_when_idle(reason, &mut steps),
             Wants::Asks(places) => {
+                let mut committed = self.stage.committed();
                 for place in places {
                     let id = self.stage.ask_at(place);
                     let ask = Ask { request: self.format.rules().request(&self.stage, &id), id };
                     if !self.stage.is_open(&ask.id)
-                        && let Some(limit) = self.stage.limit_before(&ask)
+                        && let Err(limit) = self.stage.commit(&ask, &mut committed)
                     {
                         // What is under way may finish; nothing new begins.
                         self.end_when_idle(limit, &mut steps);

@@ -50,6 +50,20 @@ struct Open {
     cost: Money,
 }
 
+/// What is used or may yet be used by what is under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Committed {
+    tokens: u64,
+    cost: Money,
+}
+
+impl Committed {
+    fn add(&mut self, usage: Usage, cost: Money) {
+        self.tokens = self.tokens.saturating_add(usage.total());
+        self.cost += cost;
+    }
+}
+
 /// A call that failed for good.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
@@ -165,22 +179,27 @@ impl Stage {
         AskId { purpose: place.purpose, turn: place.turn, agent: place.agent, attempt }
     }
 
-    /// The limit that one more ask could pass, counting what is under way at its highest.
-    pub(crate) fn limit_before(&self, ask: &Ask) -> Option<Reason> {
-        let (mut tokens, mut cost) = (self.ledger.total().usage.total(), self.ledger.known_cost());
+    /// What has been used, with everything under way counted at its highest.
+    pub(crate) fn committed(&self) -> Committed {
+        let mut committed = Committed { tokens: self.ledger.total().usage.total(), cost: self.ledger.known_cost() };
         for open in &self.open {
-            tokens = tokens.saturating_add(open.estimate.total());
-            cost += open.cost;
+            committed.add(open.estimate, open.cost);
         }
+        committed
+    }
+
+    /// Commits to one more ask, or names the limit that it could pass.
+    pub(crate) fn commit(&self, ask: &Ask, committed: &mut Committed) -> Result<(), Reason> {
         let estimate = ask.request.estimate();
+        committed.add(estimate, self.cost_of(&ask.id.agent, &estimate));
         if self.active_ms >= self.limits.max_seconds.saturating_mul(1000) {
-            Some(Reason::LimitSeconds)
-        } else if tokens.saturating_add(estimate.total()) > self.limits.max_tokens {
-            Some(Reason::LimitTokens)
-        } else if cost.plus(self.cost_of(&ask.id.agent, &estimate)) > self.limits.max_usd {
-            Some(Reason::LimitUsd)
+            Err(Reason::LimitSeconds)
+        } else if committed.tokens > self.limits.max_tokens {
+            Err(Reason::LimitTokens)
+        } else if committed.cost > self.limits.max_usd {
+            Err(Reason::LimitUsd)
         } else {
-            None
+            Ok(())
         }
     }
 

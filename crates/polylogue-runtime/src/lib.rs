@@ -3,7 +3,17 @@
 //! The [`port`]s say what is needed from outside; the drive loop is one function for every format; the hub
 //! holds the sessions that are live.
 
+mod call;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod drive;
+mod hub;
+mod live;
 mod memory;
 pub mod port;
 
+pub use call::Retries;
+pub use drive::Ports;
+pub use hub::{Hub, HubError, HubSettings};
+pub use live::{Published, Subscription};
 pub use memory::MemoryJournal;

@@ -29,15 +29,19 @@ impl MemoryJournal {
 impl Journal for MemoryJournal {
     async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
         let mut sessions = self.lock();
-        let journal = sessions.entry(session).or_default();
-        let mut after = journal.last().map_or(Seq::START, |record| record.seq);
+        let mut after = sessions.get(&session).and_then(|journal| journal.last()).map_or(Seq::START, |last| last.seq);
         for record in &records {
             if record.seq != after.next() {
                 return Err(JournalError::Fenced { after });
             }
+            if after == Seq::START && !is_start(record, session) {
+                return Err(JournalError::Failed("a journal begins with the start of its own session".to_owned()));
+            }
             after = record.seq;
         }
-        journal.extend(records);
+        if !records.is_empty() {
+            sessions.entry(session).or_default().extend(records);
+        }
         Ok(())
     }
 
@@ -55,8 +59,8 @@ impl Journal for MemoryJournal {
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
-        let sessions = self.lock();
-        Ok(sessions.keys().filter(|id| id.to_string().starts_with(id_prefix)).take(limit).copied().collect())
+        let (sessions, prefix) = (self.lock(), id_prefix.to_ascii_lowercase());
+        Ok(sessions.keys().filter(|id| id.to_string().starts_with(&prefix)).take(limit).copied().collect())
     }
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
@@ -67,24 +71,30 @@ impl Journal for MemoryJournal {
     }
 }
 
+fn is_start(record: &Record, session: SessionId) -> bool {
+    matches!(&record.event, Event::Started { setup, .. } if setup.id == session)
+}
+
 fn summarize(journal: &[Arc<Record>]) -> Option<Summary> {
     let (first, last) = (journal.first()?, journal.last()?);
     let Event::Started { setup, .. } = &first.event else { return None };
+    let forked = journal.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
     Some(Summary {
         id: setup.id,
         format: setup.format.name().to_owned(),
-        title: setup.format.title().to_owned(),
-        started_at: first.at,
+        title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
+        started_at: forked.unwrap_or(first).at,
         last_at: last.at,
         head: last.seq,
-        reason: ended(&last.event),
+        reason: journal.iter().rev().find_map(|record| ended(&record.event)).flatten(),
     })
 }
 
-/// An end is always the last record, until the session is resumed.
-fn ended(last: &Event) -> Option<Reason> {
-    match last {
-        Event::Ended { reason, .. } => Some(*reason),
+/// What an event says about whether the session has ended, if it says anything.
+fn ended(event: &Event) -> Option<Option<Reason>> {
+    match event {
+        Event::Ended { reason, .. } => Some(Some(*reason)),
+        Event::Started { .. } | Event::Resumed { .. } | Event::Forked { .. } => Some(None),
         _ => None,
     }
 }

@@ -8,4 +8,4 @@ mod voice;
 pub use clock::{Clock, SystemClock};
 pub use journal::{Journal, JournalError, Summary};
 pub use model::{Arrived, Call, CallError, Deltas, Model, Reply};
-pub use voice::{Speech, Voice, VoiceError};
+pub use voice::{NoVoice, Speech, Voice, VoiceError};

@@ -1,1 +1,60 @@
-fn main() {}
+//! The command line: the one place that wires everything together.
+
+mod agents;
+mod args;
+mod command;
+mod config;
+mod engine;
+mod failure;
+mod follow;
+mod output;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    args::{Args, Command, Models},
+    failure::Failure,
+};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return failure::of_usage(&error),
+    };
+    log_to_stderr(args.common.verbose);
+    let json = args.common.json;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = match runtime {
+        Ok(runtime) => runtime.block_on(run(args)),
+        Err(error) => Err(Failure::internal(format!("the process cannot start its threads: {error}"))),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => failure.report(json),
+    }
+}
+
+async fn run(args: Args) -> Result<ExitCode, Failure> {
+    match args.command {
+        Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
+        Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
+        Command::Models(Models::List) => command::models::list(&args.common),
+        Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
+        Command::Bench(bench) => command::bench::run(bench).await,
+    }
+}
+
+/// Logs are for whoever looks into a problem: warnings by default, more with each `-v`.
+fn log_to_stderr(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("POLYLOGUE_LOG").unwrap_or_else(|_| level.into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}

@@ -103,6 +103,16 @@ pub fn read(text: &str, shape: &Shape) -> Reading {
     done(Err(first_problem.unwrap_or(Problem::NoObject)), Vec::new())
 }
 
+/// What a reply that is still arriving says so far: the text itself or, in an object, its first text.
+pub fn preview(partial: &str) -> Option<String> {
+    let partial = partial.trim_start();
+    if !partial.starts_with('{') {
+        return Some(partial.to_owned()).filter(|text| !text.is_empty());
+    }
+    let object = lenient::read(partial)?.value;
+    object.as_object()?.values().find_map(|value| value.as_str().map(str::to_owned))
+}
+
 fn done(value: Result<Value, Problem>, mut repairs: Vec<Repair>) -> Reading {
     repairs.sort_unstable();
     repairs.dedup();

@@ -108,6 +108,21 @@ fn what_cannot_be_repaired_says_why() {
 }
 
 #[test]
+fn a_reply_can_be_read_while_it_arrives() {
+    for (partial, seen) in [
+        ("", None),
+        ("Once upon", Some("Once upon")),
+        ("{", None),
+        ("{\"mess", None),
+        ("{\"message\": \"", Some("")),
+        ("{\"message\": \"Once \\\"up\\\"", Some("Once \"up\"")),
+        ("{\"message\": \"Once\", \"final\": tr", Some("Once")),
+    ] {
+        assert_eq!(preview(partial).as_deref(), seen, "{partial}");
+    }
+}
+
+#[test]
 fn the_schema_says_what_the_rule_says() {
     assert_eq!(
         envelope().schema(),

@@ -14,7 +14,7 @@ use polylogue_core::{
 pub trait Journal: Send + Sync {
     /// Adds records to the end of a session's journal. They follow each other, and the first follows the
     /// journal's last: when it does not, somebody else has written, and nothing is added
-    /// ([`JournalError::Fenced`]).
+    /// ([`JournalError::Fenced`]). The first record of all is the start of this very session.
     async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError>;
 
     /// At most `limit` records after `after`, in order. An unknown session has none.
@@ -23,7 +23,7 @@ pub trait Journal: Send + Sync {
     /// The newest sessions first.
     async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError>;
 
-    /// Sessions whose id begins so, at most `limit`.
+    /// Sessions whose id as it is displayed begins so, in small letters or capitals, at most `limit`.
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError>;
 
     /// Sessions that have begun and not ended, oldest first.
@@ -35,7 +35,9 @@ pub trait Journal: Send + Sync {
 pub struct Summary {
     pub id: SessionId,
     pub format: String,
+    /// At most [`Summary::MAX_TITLE_CHARS`] of it.
     pub title: String,
+    /// When it began; for a fork, when it was forked.
     pub started_at: Timestamp,
     pub last_at: Timestamp,
     pub head: Seq,
@@ -43,9 +45,13 @@ pub struct Summary {
     pub reason: Option<Reason>,
 }
 
+impl Summary {
+    pub const MAX_TITLE_CHARS: usize = 200;
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    #[error("the session was written to from elsewhere after record {after}")]
+    #[error("another process has gone on with the session after record {after}")]
     Fenced { after: Seq },
     #[error(transparent)]
     Unreadable(#[from] Unreadable),

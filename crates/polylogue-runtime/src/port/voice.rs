@@ -14,6 +14,17 @@ pub trait Voice: Send + Sync {
     async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError>;
 }
 
+/// No speech at all: every line stays text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoVoice;
+
+#[async_trait]
+impl Voice for NoVoice {
+    async fn speak(&self, _: &Speech) -> Result<Clip, VoiceError> {
+        Err(VoiceError::Unavailable("none is set up".to_owned()))
+    }
+}
+
 /// A line to be spoken.
 #[derive(Clone, Debug)]
 pub struct Speech {

@@ -1,0 +1,334 @@
+//! The collaboration of its source document, section by section, and its bounds.
+
+use crate::support::{Play, agent, collaboration, handoff, settings, text};
+use polylogue_core::{
+    Cut, Event, Halt, Input, Reason, Rejected, Setup,
+    event::{CallFailure, FailureKind},
+    format::collaboration::{Decision, Settings},
+    id::{AskId, LineId, Purpose},
+    ledger::Usage,
+    money::{Money, Price},
+    projection::{NoRequest, Outcome, markdown, plain_text, request_behind},
+    reply::Repair,
+    setup::{BadSetup, Cast, Change, Limits},
+};
+
+/// Four rounds, as acceptance test A tells them.
+fn fairy_tale() -> Play {
+    Play::start(collaboration(&["claude", "gpt"], 4)).unwrap().run(|ask| match ask.id.turn {
+        1 => handoff("Once upon a time.", "gpt", "Edit this."),
+        2 => handoff("Edited: once, upon a time.", "claude", "Write the end."),
+        3 => handoff("And they lived.", "gpt", "Finish it."),
+        _ => r#"{"message": "Done.", "final": true}"#.to_owned(),
+    })
+}
+
+#[test]
+fn a_context_sharing_works() {
+    let play = fairy_tale();
+    assert_eq!(
+        play.lines(),
+        [
+            "you: Write a fairy tale.",
+            "claude: Once upon a time.",
+            "router: Edit this.",
+            "gpt: Edited: once, upon a time.",
+            "router: Write the end.",
+            "claude: And they lived.",
+            "router: Finish it.",
+            "gpt: Done.",
+            "router: Collaboration ended: gpt finished it in round 4 of 4.",
+        ]
+    );
+    let request = request_behind(&play.records, LineId(8)).unwrap().ask.request;
+    for seen in ["Write a fairy tale.", "claude: Once upon a time.", "router to gpt: Finish it.", "Round 4 of 4."] {
+        assert!(request.prompt.contains(seen), "{seen} is not in:\n{}", request.prompt);
+    }
+}
+
+#[test]
+fn the_whole_journal_of_a_run() {
+    insta::assert_snapshot!(fairy_tale().journal());
+}
+
+#[test]
+fn the_request_of_a_middle_round() {
+    let insight = request_behind(&fairy_tale().records, LineId(6)).unwrap();
+    assert!(insight.is_exact);
+    insta::assert_snapshot!(insight.ask.request.to_string());
+}
+
+#[test]
+fn the_transcript_as_people_read_it() {
+    let play = fairy_tale();
+    insta::assert_snapshot!(plain_text(&play.conversation), @r"
+    Collaboration between claude (script/test.yaml) and gpt (script/test.yaml)
+    2023-11-14T22:13:20.000Z, session 11111111-1111-1111-1111-111111111111
+
+    you: Write a fairy tale.
+
+    claude: Once upon a time.
+
+    [to gpt: Edit this.]
+
+    gpt: Edited: once, upon a time.
+
+    [to claude: Write the end.]
+
+    claude: And they lived.
+
+    [to gpt: Finish it.]
+
+    gpt: Done.
+
+    [Collaboration ended: gpt finished it in round 4 of 4.]
+    ");
+    assert!(markdown(&play.conversation).contains("\n**claude:** Once upon a time.\n\n> to gpt: Edit this.\n"));
+}
+
+#[test]
+fn b_rounds_are_bounded() {
+    let play = Play::start(collaboration(&["claude", "gpt"], 2)).unwrap().run(|ask| {
+        let to = if ask.id.agent.as_str() == "gpt" { "claude" } else { "gpt" };
+        handoff("More.", to, "Go on.")
+    });
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::CapReached));
+    let messages = play.lines().iter().filter(|line| line.ends_with("More.")).count();
+    assert_eq!(messages, 2);
+}
+
+/// What one reply in round 1 of 3 leads to.
+#[test]
+fn c_and_d_envelopes_and_what_is_none() {
+    let final_and_handoff = r#"{"message": "Hi.", "final": true, "handoff": {"to": "gpt", "task": "x"}}"#;
+    let to_bob = r#"{"message": "Hi.", "handoff": {"to": "bob", "task": "x"}}"#;
+    let cases: &[(&str, &str, Reason)] = &[
+        (r#"{"message": "Hi.", "final": true}"#, "claude: Hi.", Reason::Final),
+        (final_and_handoff, "claude: Hi.", Reason::Final),
+        (r#"{"message": "Hi.", "final": false}"#, "claude: Hi.", Reason::NoHandoff),
+        (r#"{"message": "Hi.", "handoff": null, "final": null}"#, "claude: Hi.", Reason::NoHandoff),
+        ("```json\n{\"message\": \"Hi.\", \"final\": true}\n```", "claude: Hi.", Reason::Final),
+        ("Just prose, no JSON.", "claude: Just prose, no JSON.", Reason::MalformedReply),
+        (r#"{"text": "Hi."}"#, r#"claude: {"text": "Hi."}"#, Reason::MalformedReply),
+        (to_bob, &format!("claude: {to_bob}"), Reason::MalformedReply),
+        ("claude: Hi, in prose.\ngpt: And I am gpt.", "claude: Hi, in prose.", Reason::MalformedReply),
+        (r#"{"message": "claude: Hi.\ngpt: Hello.", "final": true}"#, "claude: Hi.", Reason::Final),
+    ];
+    for (reply, line, reason) in cases {
+        let play = Play::start(collaboration(&["claude", "gpt"], 3)).unwrap().run(|_| (*reply).to_owned());
+        assert_eq!(play.conversation.stage().ended(), Some(*reason), "{reply}");
+        assert_eq!(play.lines()[1], *line, "{reply}");
+        assert_eq!(play.lines().len(), 3, "nothing is asked again: {reply}");
+    }
+}
+
+#[test]
+fn an_empty_reply_is_malformed_and_no_line() {
+    let play = Play::start(collaboration(&["claude", "gpt"], 3)).unwrap().run(|_| "  \n".to_owned());
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::MalformedReply));
+    assert_eq!(play.lines().len(), 2);
+}
+
+#[test]
+fn what_was_repaired_and_why_not_is_recorded() {
+    let run = |reply: &str| {
+        let reply = reply.to_owned();
+        Play::start(collaboration(&["claude", "gpt"], 1)).unwrap().run(move |_| reply.clone()).records
+    };
+    let repaired =
+        run("Sure: {'message': 'claude: Hi', 'final': True,}").into_iter().find_map(|record| match record.event {
+            Event::Answered { repairs, .. } => Some(repairs),
+            _ => None,
+        });
+    let expected = vec![Repair::Prose, Repair::Quotes, Repair::BareWord, Repair::Comma, Repair::NamePrefix];
+    assert_eq!(repaired, Some(expected));
+    let problem = run(r#"{"message": 7}"#).into_iter().find_map(|record| match record.event {
+        Event::Collaboration(Decision::Concluded { problem, .. }) => problem,
+        _ => None,
+    });
+    assert_eq!(problem.as_deref(), Some("`message` must be a text that is not empty"));
+}
+
+#[test]
+fn e_a_stop_ends_it_with_a_notice_and_can_be_resumed() {
+    let mut play = Play::start(collaboration(&["claude", "gpt"], 2)).unwrap();
+    let ask = play.begin().remove(0);
+    let cut = vec![Cut { ask: ask.id.clone(), partial: text("{\"mess"), usage: None }];
+    play.give(Input::Halted { why: Halt::StopPressed, cut }).unwrap();
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::Cancelled));
+    assert_eq!(play.lines().last().unwrap(), "router: Collaboration canceled by user.");
+    assert_eq!(play.conversation.next(), []);
+    let late = play.conversation.on(Input::Answered { ask: ask.id.clone(), answer: Default::default() });
+    assert_eq!(late, Err(Rejected::Ended(Reason::Cancelled)));
+
+    play.give(Input::ResumePressed { change: Change::default() }).unwrap();
+    let again = play.begin().remove(0);
+    assert_eq!((again.id.turn, again.id.attempt), (1, 2));
+    assert_eq!(again.request, ask.request, "the same turn is asked again");
+    let stale = play.conversation.on(Input::Answered { ask: ask.id.clone(), answer: Default::default() });
+    assert_eq!(stale, Err(Rejected::NotAsked(ask.id)));
+}
+
+#[test]
+fn three_agents_hand_over_to_whom_they_name() {
+    let mut setup = collaboration(&["ann", "ben", "cleo"], 5);
+    settings(&mut setup).speaker = "ben".parse().unwrap();
+    let play = Play::start(setup).unwrap().run(|ask| match ask.id.turn {
+        1 => handoff("Hi.", "CLEO", "Go on."),
+        2 => handoff("Hi.", "cleo", "Go on yourself."),
+        3 => handoff("Hi.", "ann", "Go on."),
+        _ => r#"{"message": "Bye.", "final": true}"#.to_owned(),
+    });
+    let speakers: Vec<String> = play
+        .records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::LineSpoken { speaker, .. } => Some(speaker.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(speakers, ["ben", "cleo", "cleo", "ann"]);
+}
+
+#[test]
+fn a_failed_call_ends_it_and_resume_asks_again() {
+    let mut play = Play::start(collaboration(&["claude", "gpt"], 2)).unwrap();
+    let ask = play.begin().remove(0).id;
+    let failure = CallFailure { kind: FailureKind::Unauthorized, message: "no".into() };
+    play.give(Input::AskFailed { ask, failure, usage: Usage::default(), retries: 0 }).unwrap();
+    assert_eq!(play.begin(), []);
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::Failed));
+    assert_eq!(play.lines().last().unwrap(), "router: Collaboration ended: claude could not be reached.");
+    assert_eq!(Outcome::of(&play.conversation).errors[0].message, "no");
+    play.give(Input::ResumePressed { change: Change::default() }).unwrap();
+    assert_eq!(play.begin()[0].id.attempt, 2);
+}
+
+#[test]
+fn limits_are_looked_at_before_a_call() {
+    let price = Some(Price { input: 0.0, output: 1.0, cached: None, cache_write: None });
+    // A call may bring 2,048 tokens, which cost $0.002048; what it really brings is estimated at 2 tokens.
+    let cases = [
+        (Limits { max_usd: Money::from_usd(0.002), ..Limits::default() }, 0, Reason::LimitUsd),
+        (Limits { max_usd: Money::from_usd(0.002_05), ..Limits::default() }, 1, Reason::LimitUsd),
+        (Limits { max_tokens: 100, ..Limits::default() }, 0, Reason::LimitTokens),
+        (Limits { max_tokens: 2_600, ..Limits::default() }, 1, Reason::LimitTokens),
+        (Limits { max_seconds: 2, ..Limits::default() }, 2, Reason::LimitSeconds),
+    ];
+    for (limits, calls, reason) in cases {
+        let mut setup = collaboration(&["claude", "gpt"], 9);
+        let priced = |name| polylogue_core::setup::Agent { price, ..agent(name) };
+        setup.cast = Cast::new(vec![priced("claude"), priced("gpt")], vec!["you".parse().unwrap()]).unwrap();
+        setup.limits = limits;
+        let play = Play::start(setup).unwrap().run(|_| handoff("Hi.", "gpt", "Go on."));
+        assert_eq!(play.conversation.stage().ended(), Some(reason), "{limits:?}");
+        assert_eq!(play.conversation.stage().ledger().total().calls, calls, "{limits:?}");
+    }
+}
+
+#[test]
+fn what_can_be_resumed_and_with_what() {
+    let more_rounds = Change { max_rounds: Some(9), ..Change::default() };
+    let fewer_rounds = Change { max_rounds: Some(1), ..Change::default() };
+    let more_tokens = Change { limits: Some(Limits { max_tokens: 900_000, ..Limits::default() }), ..Change::default() };
+    let same = Change::default();
+    let tight = |setup: &mut Setup| setup.limits.max_tokens = 10;
+    let wide = |_: &mut Setup| {};
+    type Case<'a> = (&'a str, fn(&mut Setup), &'a Change, Result<(), Rejected>);
+    let cases: Vec<Case<'_>> = vec![
+        (r#"{"message": "x", "final": true}"#, wide, &more_rounds, Err(Rejected::Complete(Reason::Final))),
+        (r#"{"message": "x"}"#, wide, &more_rounds, Err(Rejected::Complete(Reason::NoHandoff))),
+        ("x", wide, &more_rounds, Err(Rejected::Complete(Reason::MalformedReply))),
+        (
+            r#"{"message": "x", "handoff": {"to": "gpt", "task": "y"}}"#,
+            wide,
+            &same,
+            Err(Rejected::StillAtLimit(Reason::CapReached)),
+        ),
+        (
+            r#"{"message": "x", "handoff": {"to": "gpt", "task": "y"}}"#,
+            wide,
+            &fewer_rounds,
+            Err(Rejected::StillAtLimit(Reason::CapReached)),
+        ),
+        (r#"{"message": "x", "handoff": {"to": "gpt", "task": "y"}}"#, wide, &more_rounds, Ok(())),
+        ("", tight, &same, Err(Rejected::StillAtLimit(Reason::LimitTokens))),
+        ("", tight, &more_tokens, Ok(())),
+    ];
+    for (reply, adjust, change, expected) in cases {
+        let mut setup = collaboration(&["claude", "gpt"], 2);
+        adjust(&mut setup);
+        let play = Play::start(setup).unwrap().run(|_| reply.to_owned());
+        let got = play.conversation.on(Input::ResumePressed { change: change.clone() });
+        assert_eq!(got.map(|_| ()), expected, "{reply}");
+    }
+}
+
+#[test]
+fn a_setup_that_cannot_work_is_refused_before_anything_happens() {
+    let start = |adjust: fn(&mut Setup)| {
+        let mut setup = collaboration(&["claude", "gpt"], 2);
+        adjust(&mut setup);
+        Play::start(setup).err()
+    };
+    type Case = (fn(&mut Setup), BadSetup);
+    let cases: Vec<Case> = vec![
+        (|setup| settings(setup).max_rounds = 0, BadSetup::Rounds(0, Settings::MAX_ROUNDS)),
+        (|setup| settings(setup).max_rounds = 10_001, BadSetup::Rounds(10_001, Settings::MAX_ROUNDS)),
+        (|setup| settings(setup).goal = "  ".into(), BadSetup::EmptyGoal),
+        (|setup| settings(setup).goal = "x".repeat(20_001).into(), BadSetup::TooLong(20_001, 20_000)),
+        (
+            |setup| settings(setup).speaker = "bob".parse().unwrap(),
+            BadSetup::NotInCast("bob".into(), "claude, gpt".into()),
+        ),
+        (|setup| setup.cast = Cast::new(vec![agent("claude")], vec![]).unwrap(), BadSetup::NotTwo),
+        (|setup| setup.limits.max_seconds = 0, BadSetup::ZeroLimit("max_seconds")),
+    ];
+    for (adjust, problem) in cases {
+        assert_eq!(start(adjust), Some(problem));
+    }
+    let template = |name: &str, source: &str| {
+        let mut setup = collaboration(&["claude", "gpt"], 2);
+        setup.templates.insert(name.to_owned(), source.into());
+        Play::start(setup).err().map(|problem| problem.to_string())
+    };
+    assert_eq!(template("collaboration_turn.j2", "Mine: {{ goal }}"), None);
+    for (name, source, problem) in [
+        ("collaboration_turn.j2", "{{ goal", "the template `collaboration_turn.j2` does not compile"),
+        ("collaboration_turn.j2", "{{ gaol }}", "the template `collaboration_turn.j2` does not compile: undefined"),
+        ("other.j2", "", "there is no template called `other.j2`"),
+    ] {
+        let said = template(name, source).unwrap();
+        assert!(said.starts_with(problem), "{said}");
+    }
+    assert_eq!(Cast::new(vec![agent("Router"), agent("gpt")], vec![]), Err(BadSetup::Reserved("Router".into())));
+    assert_eq!(Cast::new(vec![agent("gpt"), agent("GPT")], vec![]), Err(BadSetup::Twice("GPT".into())));
+}
+
+#[test]
+fn templates_of_one_s_own_are_used() {
+    let mut setup = collaboration(&["claude", "gpt"], 2);
+    setup.templates.insert("collaboration_turn.j2".into(), "{{ goal }} ({{ round }}/{{ max_rounds }})".into());
+    let mut play = Play::start(setup).unwrap();
+    assert_eq!(&*play.begin()[0].request.prompt, "Write a fairy tale. (1/2)");
+}
+
+#[test]
+fn only_a_line_that_was_asked_for_has_a_request() {
+    let play = fairy_tale();
+    assert_eq!(request_behind(&play.records, LineId(1)), Err(NoRequest::NotAsked(LineId(1), "you".into())));
+    assert_eq!(request_behind(&play.records, LineId(3)), Err(NoRequest::NotAsked(LineId(3), "router".into())));
+    assert_eq!(request_behind(&play.records, LineId(40)), Err(NoRequest::NoSuchLine(LineId(40), 9)));
+    assert_eq!(request_behind(&play.records, LineId(0)), Err(NoRequest::NoSuchLine(LineId(0), 9)));
+}
+
+#[test]
+fn ids_come_from_position() {
+    let first = fairy_tale();
+    let second = fairy_tale();
+    assert_eq!(first.records, second.records);
+    let ask = AskId { purpose: Purpose::Contribute, turn: 3, agent: "claude".parse().unwrap(), attempt: 1 };
+    assert!(
+        first.records.iter().any(|record| matches!(&record.event, Event::Asked { ask: asked, .. } if *asked == ask))
+    );
+}

@@ -1,0 +1,126 @@
+//! A conversation played without a runtime: every step is performed at once, by a function.
+
+use std::sync::Arc;
+
+use polylogue_core::{
+    Answer, Conversation, Event, Input, Record, Rejected, Setup, Step, Timestamp,
+    ask::Ask,
+    format::collaboration::Settings,
+    id::SessionId,
+    money::Price,
+    setup::{Agent, BadSetup, Cast, FormatSetup, Limits, Sampling},
+};
+
+pub(crate) struct Play {
+    pub(crate) conversation: Conversation,
+    pub(crate) records: Vec<Record>,
+    now: Timestamp,
+}
+
+impl Play {
+    pub(crate) fn start(setup: Setup) -> Result<Play, BadSetup> {
+        let now = Timestamp(1_700_000_000_000);
+        let (conversation, first) = Conversation::start(setup, now)?;
+        Ok(Play { conversation, records: vec![first], now })
+    }
+
+    pub(crate) fn wait_ms(&mut self, ms: u64) {
+        self.now = self.now.plus_ms(ms);
+    }
+
+    pub(crate) fn record(&mut self, events: Vec<Event>) {
+        for event in events {
+            let record = Record { seq: self.conversation.stage().head().next(), at: self.now, event };
+            self.conversation.apply(&record);
+            self.records.push(record);
+        }
+    }
+
+    /// Begins what is next, and returns the asks.
+    pub(crate) fn begin(&mut self) -> Vec<Ask> {
+        let steps = self.conversation.next();
+        for step in &steps {
+            self.record(self.conversation.begin(step));
+        }
+        steps
+            .into_iter()
+            .filter_map(|step| match step {
+                Step::Ask(ask) => Some(ask),
+                Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+            })
+            .collect()
+    }
+
+    pub(crate) fn give(&mut self, input: Input) -> Result<(), Rejected> {
+        let events = self.conversation.on(input)?;
+        self.record(events);
+        Ok(())
+    }
+
+    pub(crate) fn answer(&mut self, ask: &Ask, text: &str) {
+        let answer = Answer { text: text.into(), usage: None, retries: 0 };
+        self.give(Input::Answered { ask: ask.id.clone(), answer }).unwrap();
+    }
+
+    /// Plays to the end, a second for every answer.
+    pub(crate) fn run(mut self, reply: impl Fn(&Ask) -> String) -> Play {
+        while self.conversation.stage().ended().is_none() {
+            for ask in self.begin() {
+                self.wait_ms(1_000);
+                let text = reply(&ask);
+                self.answer(&ask, &text);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let lines = self.conversation.stage().transcript().lines();
+        lines.iter().map(|line| format!("{}: {}", line.speaker, line.text)).collect()
+    }
+
+    /// The journal, a line for each event, as it is stored.
+    pub(crate) fn journal(&self) -> String {
+        self.records.iter().map(|record| format!("{} {}\n", record.seq, record.event.encode())).collect()
+    }
+}
+
+pub(crate) fn agent(name: &str) -> Agent {
+    Agent {
+        name: name.parse().unwrap(),
+        model: "script/test.yaml".parse().unwrap(),
+        persona: None,
+        voice: None,
+        sampling: Sampling::default(),
+        price: Some(Price::FREE),
+    }
+}
+
+pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
+    Setup {
+        id: SessionId::from_bytes([0x11; 16]),
+        format: FormatSetup::Collaboration(Settings {
+            goal: "Write a fairy tale.".into(),
+            speaker: names[0].parse().unwrap(),
+            max_rounds,
+        }),
+        cast: Cast::new(names.iter().map(|name| agent(name)).collect(), vec!["you".parse().unwrap()]).unwrap(),
+        limits: Limits::default(),
+        seed: 7,
+        speech: false,
+        templates: Default::default(),
+    }
+}
+
+pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
+    let FormatSetup::Collaboration(settings) = &mut setup.format;
+    settings
+}
+
+pub(crate) fn handoff(message: &str, to: &str, task: &str) -> String {
+    format!(r#"{{"message": "{message}", "handoff": {{"to": "{to}", "task": "{task}"}}}}"#)
+}
+
+pub(crate) fn text(text: &str) -> Arc<str> {
+    text.into()
+}

@@ -1,0 +1,100 @@
+//! One ask, performed: tries under a time limit, with bounded retries that wait as the provider says.
+
+use std::{sync::Arc, time::Duration};
+
+use polylogue_core::{Answer, Input, ask::Ask, ledger::Usage};
+use tokio::time::{sleep, timeout};
+
+use crate::port::{Call, CallError, Deltas, Model};
+
+/// How often a passing failure is tried again, and how long is waited in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    pub max: u32,
+    /// The first wait; each further one is twice as long.
+    pub first_wait: Duration,
+    /// The longest wait. A provider that asks for more is not waited for.
+    pub longest_wait: Duration,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Retries { max: 3, first_wait: Duration::from_millis(500), longest_wait: Duration::from_secs(30) }
+    }
+}
+
+/// Asks until there is a reply, or no more tries. The answer says what all tries together used.
+pub(crate) async fn perform(
+    model: Arc<dyn Model>,
+    ask: Ask,
+    deltas: Deltas,
+    time_limit: Duration,
+    retries: Retries,
+) -> Input {
+    let mut call = Call { ask, retry: 0, deltas };
+    let mut wasted: Option<Usage> = None;
+    loop {
+        let tried = timeout(time_limit, model.answer(&call)).await;
+        let error = match tried.unwrap_or(Err(CallError::Timeout(time_limit))) {
+            Ok(reply) => {
+                let usage = reply.usage.map(|usage| plus(usage, wasted));
+                let answer = Answer { text: reply.text, usage, retries: call.retry };
+                return Input::Answered { ask: call.ask.id, answer };
+            }
+            Err(error) => error,
+        };
+        if let Some(usage) = call.deltas.take().usage {
+            wasted = Some(plus(usage, wasted));
+        }
+        let Some(wait) = wait_before_next(&error, call.retry, &retries) else {
+            let (failure, usage) = ((&error).into(), wasted.unwrap_or_default());
+            return Input::AskFailed { ask: call.ask.id, failure, usage, retries: call.retry };
+        };
+        tracing::debug!(ask = %call.ask.id, %error, ?wait, "trying again");
+        sleep(wait).await;
+        call.retry += 1;
+    }
+}
+
+fn plus(mut usage: Usage, more: Option<Usage>) -> Usage {
+    usage += more.unwrap_or_default();
+    usage
+}
+
+/// How long to wait before the next try; `None` when there is none.
+fn wait_before_next(error: &CallError, retry: u32, retries: &Retries) -> Option<Duration> {
+    if !error.is_passing() || retry >= retries.max {
+        return None;
+    }
+    match error.retry_after() {
+        Some(asked) if asked > retries.longest_wait => None,
+        Some(asked) => Some(asked),
+        None => {
+            let longest = retries.first_wait.saturating_mul(1 << retry.min(16)).min(retries.longest_wait);
+            // Between half and all of it, so that many callers do not come back at once.
+            Some(longest.mul_f64(0.5 + fastrand::f64() / 2.0))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_are_bounded_and_heed_the_provider() {
+        let retries = Retries::default();
+        let overloaded = |retry_after| CallError::Overloaded { retry_after, message: String::new() };
+        let ms = Duration::from_millis;
+        for (retry, low, high) in [(0, 250, 500), (1, 500, 1_000), (2, 1_000, 2_000)] {
+            let wait = wait_before_next(&overloaded(None), retry, &retries).unwrap();
+            assert!(ms(low) <= wait && wait <= ms(high), "{retry}: {wait:?}");
+        }
+        assert_eq!(wait_before_next(&overloaded(None), 3, &retries), None);
+        assert_eq!(wait_before_next(&overloaded(Some(ms(7_000))), 0, &retries), Some(ms(7_000)));
+        assert_eq!(wait_before_next(&overloaded(Some(ms(31_000))), 0, &retries), None);
+        assert_eq!(wait_before_next(&CallError::Unauthorized(String::new()), 0, &retries), None);
+        let many = Retries { max: 100, ..retries };
+        assert!(wait_before_next(&overloaded(None), 99, &many).unwrap() <= many.longest_wait);
+    }
+}

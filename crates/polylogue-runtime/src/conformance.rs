@@ -1,0 +1,271 @@
+//! What every implementation of a port does alike, as checks that panic with what was different.
+
+pub mod example;
+
+use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
+
+use polylogue_core::{
+    Reason, Record, Timestamp,
+    id::{Seq, SessionId},
+};
+use tokio::task::JoinSet;
+
+use self::example::{ended, every_event, forked, id, records, resumed, said, started};
+use crate::port::{Journal, JournalError, Summary};
+
+/// Tries a journal. `open` makes a new and empty one each time that it is called.
+pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
+    every_event_is_read_back_as_it_was(&*open().await).await;
+    pages_follow_each_other(&*open().await).await;
+    an_unknown_session_is_empty(&*open().await).await;
+    an_append_is_whole_or_not_at_all(&*open().await).await;
+    a_writer_that_is_behind_is_fenced(&*open().await).await;
+    a_journal_begins_with_its_start(&*open().await).await;
+    one_of_many_racing_writers_wins(open().await).await;
+    the_newest_session_is_listed_first(&*open().await).await;
+    a_summary_follows_the_journal(&*open().await).await;
+    a_fork_begins_when_it_is_forked(&*open().await).await;
+    a_long_title_is_cut(&*open().await).await;
+    sessions_are_found_by_how_their_id_begins(&*open().await).await;
+    what_has_not_ended_is_unfinished(&*open().await).await;
+    sessions_written_at_once_keep_their_order(open().await).await;
+}
+
+async fn every_event_is_read_back_as_it_was(journal: &dyn Journal) {
+    let mut written = records(0, 1_700_000_000_000, every_event(id(1)));
+    journal.append(id(1), written.clone()).await.expect("all at once");
+    assert_eq!(journal.read_all(id(1)).await.as_ref(), Ok(&written));
+
+    let more = records(written.len() as u64, 0, every_event(id(1)));
+    for record in &more {
+        journal.append(id(1), vec![record.clone()]).await.expect("one by one");
+    }
+    written.extend(more);
+    assert_eq!(journal.read_all(id(1)).await, Ok(written));
+}
+
+async fn pages_follow_each_other(journal: &dyn Journal) {
+    begin(journal, id(1), 100, 4).await;
+    begin(journal, id(2), 100, 9).await;
+    for (after, limit, expected) in [
+        (0, 5, vec![1, 2, 3, 4, 5]),
+        (0, 2, vec![1, 2]),
+        (2, 2, vec![3, 4]),
+        (4, 2, vec![5]),
+        (3, usize::MAX, vec![4, 5]),
+        (5, 2, vec![]),
+        (u64::MAX, 2, vec![]),
+        (0, 0, vec![]),
+    ] {
+        let page = journal.read(id(1), Seq(after), limit).await.expect("a page");
+        let places: Vec<u64> = page.iter().map(|record| record.seq.0).collect();
+        assert_eq!(places, expected, "at most {limit} after {after}");
+    }
+}
+
+async fn an_unknown_session_is_empty(journal: &dyn Journal) {
+    begin(journal, id(2), 100, 1).await;
+    journal.append(id(1), Vec::new()).await.expect("nothing can always be added");
+    assert_nothing_of(journal, id(1)).await;
+}
+
+async fn an_append_is_whole_or_not_at_all(journal: &dyn Journal) {
+    let start = records(0, 100, [started(id(1), "goal"), said("one"), said("two")]);
+    for gap in [[0, 2], [0, 0], [1, 0]] {
+        let batch = gap.map(|at| start[at].clone()).to_vec();
+        assert_fenced(journal.append(id(1), batch).await);
+        assert_nothing_of(journal, id(1)).await;
+    }
+    journal.append(id(1), start.clone()).await.expect("it follows");
+    let mut batch = records(3, 200, [said("three"), said("four"), ended(Reason::Final)]);
+    batch.remove(1);
+    assert_fenced(journal.append(id(1), batch).await);
+    assert_eq!(journal.read_all(id(1)).await.as_ref(), Ok(&start));
+    assert_eq!(summary(journal).await, (Seq(3), Timestamp(102), None), "the list too is as it was");
+}
+
+async fn a_writer_that_is_behind_is_fenced(journal: &dyn Journal) {
+    begin(journal, id(1), 100, 2).await;
+    let before = journal.read_all(id(1)).await;
+    for after in [1, 2, 4, 1_000] {
+        let late = records(after, 200, [ended(Reason::Final), resumed()]);
+        assert_eq!(journal.append(id(1), late).await, Err(JournalError::Fenced { after: Seq(3) }), "after {after}");
+    }
+    let again = records(0, 200, [started(id(1), "another")]);
+    assert_eq!(journal.append(id(1), again).await, Err(JournalError::Fenced { after: Seq(3) }));
+    let orphan = records(3, 200, [said("to nobody")]);
+    assert_eq!(journal.append(id(2), orphan).await, Err(JournalError::Fenced { after: Seq(0) }));
+    assert_eq!(journal.read_all(id(1)).await, before);
+    assert_eq!(summary(journal).await, (Seq(3), Timestamp(102), None));
+    assert_nothing_of(journal, id(2)).await;
+}
+
+async fn a_journal_begins_with_its_start(journal: &dyn Journal) {
+    for first in [said("no start"), started(id(2), "the start of another")] {
+        let refused = journal.append(id(1), records(0, 100, [first])).await;
+        assert!(matches!(refused, Err(JournalError::Failed(_))), "{refused:?}");
+        assert_nothing_of(journal, id(1)).await;
+    }
+}
+
+async fn one_of_many_racing_writers_wins(journal: Arc<dyn Journal>) {
+    begin(&*journal, id(1), 100, 0).await;
+    for round in 1..=20 {
+        let mut writers = JoinSet::new();
+        for writer in 0..4 {
+            let journal = journal.clone();
+            let records = records(round, 100, [said(&format!("writer {writer}"))]);
+            writers.spawn(async move { journal.append(id(1), records.clone()).await.map(|()| records) });
+        }
+        let (won, lost): (Vec<_>, Vec<_>) = writers.join_all().await.into_iter().partition(Result::is_ok);
+        let [Ok(won)] = won.as_slice() else { panic!("{} writers won", won.len()) };
+        assert_eq!(lost, vec![Err(JournalError::Fenced { after: Seq(round + 1) }); 3]);
+        assert_eq!(journal.read(id(1), Seq(round), 9).await.as_ref(), Ok(won));
+    }
+}
+
+async fn the_newest_session_is_listed_first(journal: &dyn Journal) {
+    assert_eq!(journal.sessions(9).await, Ok(Vec::new()));
+    for (n, at) in [(1, 300), (2, 100), (3, 200)] {
+        begin(journal, id(n), at, 0).await;
+    }
+    assert_eq!(listed(journal, 9).await, [1, 3, 2].map(id));
+    journal.append(id(2), records(1, 400, [said("the last word")])).await.expect("it follows");
+    assert_eq!(listed(journal, usize::MAX).await, [2, 1, 3].map(id));
+    assert_eq!(listed(journal, 2).await, [2, 1].map(id));
+    assert_eq!(listed(journal, 0).await, []);
+}
+
+async fn a_summary_follows_the_journal(journal: &dyn Journal) {
+    let steps = [
+        (vec![started(id(1), "goal")], None),
+        (vec![said("a"), ended(Reason::Cancelled)], Some(Reason::Cancelled)),
+        (vec![resumed()], None),
+        (vec![said("b")], None),
+        (vec![ended(Reason::LimitUsd), resumed()], None),
+        (vec![resumed(), ended(Reason::NoHandoff)], Some(Reason::NoHandoff)),
+    ];
+    let mut head = 0;
+    for (events, reason) in steps {
+        let added = records(head, 100 + head, events);
+        head += added.len() as u64;
+        journal.append(id(1), added).await.expect("it follows");
+        let (format, title) = ("collaboration".to_owned(), "goal".to_owned());
+        let (started_at, last_at, head) = (Timestamp(100), Timestamp(99 + head), Seq(head));
+        let expected = Summary { id: id(1), format, title, started_at, last_at, head, reason };
+        assert_eq!(journal.sessions(9).await, Ok(vec![expected]));
+    }
+}
+
+async fn a_fork_begins_when_it_is_forked(journal: &dyn Journal) {
+    let mut copy = records(0, 100, [started(id(2), "goal"), said("a"), ended(Reason::Final), forked(id(0), 3)]);
+    copy.extend(records(4, 500, [said("b"), forked(id(1), 5)]));
+    journal.append(id(2), copy.clone()).await.expect("a whole journal at once");
+    assert_eq!(journal.read_all(id(2)).await, Ok(copy));
+    assert_eq!(summary(journal).await, (Seq(6), Timestamp(501), None));
+    assert_eq!(journal.sessions(1).await.expect("a list")[0].started_at, Timestamp(501));
+    assert_eq!(journal.unfinished().await, Ok(vec![id(2)]));
+}
+
+async fn a_long_title_is_cut(journal: &dyn Journal) {
+    let goal = "é".repeat(Summary::MAX_TITLE_CHARS * 2);
+    journal.append(id(1), records(0, 100, [started(id(1), &goal)])).await.expect("it follows");
+    let title = journal.sessions(1).await.expect("a list").remove(0).title;
+    assert_eq!(title, "é".repeat(Summary::MAX_TITLE_CHARS));
+}
+
+async fn sessions_are_found_by_how_their_id_begins(journal: &dyn Journal) {
+    let [low, middle, high] = [0x00, 0xab, 0xac].map(id);
+    for session in [high, low, middle] {
+        begin(journal, session, 100, 0).await;
+    }
+    let full = middle.to_string();
+    let (upper, longer, unhyphenated) = (full.to_uppercase(), format!("{full}0"), full.replace('-', ""));
+    for (prefix, limit, expected) in [
+        ("", 9, vec![low, middle, high]),
+        ("", 2, vec![low, middle]),
+        ("a", 9, vec![middle, high]),
+        ("a", 1, vec![middle]),
+        ("AB", 9, vec![middle]),
+        ("ac", 9, vec![high]),
+        ("00000000-0000-4", 9, vec![low]),
+        ("0", 0, vec![]),
+        ("abababab", 9, vec![middle]),
+        ("abababab-", 9, vec![middle]),
+        (&full, 9, vec![middle]),
+        (&upper, 9, vec![middle]),
+        (&longer, 9, vec![]),
+        (&unhyphenated, 9, vec![]),
+        ("f", 9, vec![]),
+        ("ab-", 9, vec![]),
+        ("%", 9, vec![]),
+        ("é", 9, vec![]),
+    ] {
+        assert_eq!(journal.find(prefix, limit).await, Ok(expected), "at most {limit} that begin with `{prefix}`");
+    }
+}
+
+async fn what_has_not_ended_is_unfinished(journal: &dyn Journal) {
+    for (n, at) in [(1, 300), (2, 100), (3, 200)] {
+        begin(journal, id(n), at, 0).await;
+    }
+    assert_eq!(journal.unfinished().await, Ok([2, 3, 1].map(id).to_vec()));
+    journal.append(id(3), records(1, 400, [ended(Reason::Final)])).await.expect("it follows");
+    assert_eq!(journal.unfinished().await, Ok([2, 1].map(id).to_vec()));
+    journal.append(id(3), records(2, 500, [resumed()])).await.expect("it follows");
+    assert_eq!(journal.unfinished().await, Ok([2, 3, 1].map(id).to_vec()));
+}
+
+async fn sessions_written_at_once_keep_their_order(journal: Arc<dyn Journal>) {
+    const SESSIONS: u8 = 64;
+    const APPENDS: u64 = 20;
+    let mut writers = JoinSet::new();
+    for n in 0..SESSIONS {
+        let journal = journal.clone();
+        writers.spawn(async move {
+            let mut written = begin(&*journal, id(n), 100, 0).await;
+            for append in 0..APPENDS {
+                let added = records(1 + append * 2, 200, [said(&format!("{n} says {append}")), said("and more")]);
+                journal.append(id(n), added.clone()).await.expect("it follows");
+                written.extend(added);
+            }
+            (id(n), written)
+        });
+    }
+    for (session, written) in writers.join_all().await {
+        assert_eq!(journal.read_all(session).await, Ok(written));
+    }
+    let all: BTreeSet<SessionId> = listed(&*journal, usize::MAX).await.into_iter().collect();
+    assert_eq!(all, (0..SESSIONS).map(id).collect());
+}
+
+/// Starts a session with this many lines after its first record.
+async fn begin(journal: &dyn Journal, session: SessionId, at: u64, lines: usize) -> Vec<Arc<Record>> {
+    let lines = (0..lines).map(|n| said(&format!("line {n}")));
+    let written = records(0, at, [started(session, "goal")].into_iter().chain(lines));
+    journal.append(session, written.clone()).await.expect("a new session");
+    written
+}
+
+async fn listed(journal: &dyn Journal, limit: usize) -> Vec<SessionId> {
+    journal.sessions(limit).await.expect("a list").into_iter().map(|summary| summary.id).collect()
+}
+
+/// What the list says about the only session.
+async fn summary(journal: &dyn Journal) -> (Seq, Timestamp, Option<Reason>) {
+    match journal.sessions(9).await.expect("a list").as_slice() {
+        [one] => (one.head, one.last_at, one.reason),
+        other => panic!("one session was begun, {} are listed", other.len()),
+    }
+}
+
+async fn assert_nothing_of(journal: &dyn Journal, session: SessionId) {
+    assert_eq!(journal.read_all(session).await, Ok(Vec::new()));
+    assert_eq!(journal.find(&session.to_string(), 9).await, Ok(Vec::new()));
+    assert!(!listed(journal, usize::MAX).await.contains(&session));
+    assert!(!journal.unfinished().await.expect("a list").contains(&session));
+}
+
+fn assert_fenced(result: Result<(), JournalError>) {
+    assert!(matches!(result, Err(JournalError::Fenced { .. })), "{result:?}");
+}

@@ -1,0 +1,109 @@
+//! Records to try a journal with.
+
+use std::{iter, sync::Arc};
+
+use polylogue_core::{
+    Event, Reason, Record, Setup, Timestamp,
+    ask::Digest,
+    event::{CallFailure, FailureKind, VERSION},
+    format::collaboration::{Decision, Settings},
+    id::{AgentId, AskId, LineId, Purpose, Seq, SessionId},
+    ledger::Usage,
+    line::{Clip, LineKind, Speaker},
+    reply::Repair,
+    setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
+};
+
+/// The session with this number.
+pub fn id(n: u8) -> SessionId {
+    SessionId::from_random([n; 16])
+}
+
+pub fn started(id: SessionId, goal: &str) -> Event {
+    let agents = ["gpt", "Zoë 🎭"].map(|name| Agent {
+        name: name.parse().expect("a name"),
+        model: "openai/gpt-4o".parse().expect("a model"),
+        persona: Some("\"quoted\"\n\u{1}\u{2028}".into()),
+        voice: None,
+        sampling: Sampling::default(),
+        price: None,
+    });
+    let cast = Cast::new(agents.into(), vec!["you there".parse().expect("a name")]).expect("two agents and a person");
+    let settings = Settings { goal: goal.into(), speaker: agent(), max_rounds: 6 };
+    let (format, limits) = (FormatSetup::Collaboration(settings), Limits::default());
+    let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates: Default::default() };
+    Event::Started { version: VERSION, setup: Arc::new(setup) }
+}
+
+pub fn said(text: &str) -> Event {
+    Event::LineSpoken { speaker: Speaker::Agent(agent()), kind: LineKind::Message, text: text.into(), ask: None }
+}
+
+pub fn ended(reason: Reason) -> Event {
+    Event::Ended { reason, notice: None }
+}
+
+pub fn resumed() -> Event {
+    Event::Resumed { version: VERSION, change: Change::default() }
+}
+
+pub fn forked(from: SessionId, at: u64) -> Event {
+    Event::Forked { version: VERSION, from, at: Seq(at), change: Change::default() }
+}
+
+/// Events with their places after `after`; the first at `at`, each a millisecond after the one before.
+pub fn records(after: u64, at: u64, events: impl IntoIterator<Item = Event>) -> Vec<Arc<Record>> {
+    let places = (after + 1..).zip(at..);
+    places.zip(events).map(|((seq, at), event)| Arc::new(Record { seq: Seq(seq), at: Timestamp(at), event })).collect()
+}
+
+/// One event of every kind.
+pub fn every_event(id: SessionId) -> Vec<Event> {
+    iter::successors(Some(started(id, "Ein Ziel für 日本語 🎈")), following).collect()
+}
+
+/// Each kind names the next, so that a new kind of event cannot be forgotten here.
+fn following(event: &Event) -> Option<Event> {
+    let ask = AskId { purpose: Purpose::Contribute, turn: 1, agent: agent(), attempt: 2 };
+    let usage = Usage { input: 9, output: u64::MAX, cached: 1, cache_written: 2, reasoning: 3, estimated: true };
+    let line = LineId(u32::MAX);
+    match event {
+        Event::Started { .. } => {
+            let recast = vec![Recast { agent: agent(), model: "a/b".parse().expect("a model"), price: None }];
+            let change = Change { limits: Some(Limits::default()), max_rounds: Some(9), recast };
+            Some(Event::Forked { version: VERSION, from: id(0), at: Seq(7), change })
+        }
+        Event::Forked { .. } => Some(resumed()),
+        Event::Resumed { .. } => {
+            let mut digest = Digest::default();
+            digest.add("prompt");
+            Some(Event::Asked { ask, digest, estimate: usage })
+        }
+        Event::Asked { .. } => {
+            let repairs = vec![Repair::Fence, Repair::Comma];
+            Some(Event::Answered { ask, text: "{\"a\": \"\\u0000\"}\0\r\n".into(), usage, retries: 1, repairs })
+        }
+        Event::Answered { .. } => {
+            let failure = CallFailure { kind: FailureKind::RateLimited, message: "späte".to_owned() };
+            Some(Event::AskFailed { ask, failure, usage, retries: 3 })
+        }
+        Event::AskFailed { .. } => Some(Event::AskCut { ask, partial: "".into(), usage: Usage::default() }),
+        Event::AskCut { .. } => Some(said("")),
+        Event::LineSpoken { .. } => {
+            Some(Event::ClipMade { line, clip: Clip { path: "a/ü.wav".to_owned(), loudness_lufs: Some(-18.5), ..Clip::default() } })
+        }
+        Event::ClipMade { .. } => Some(Event::ClipFailed { line, error: String::new() }),
+        Event::ClipFailed { .. } => {
+            Some(Event::HumanSpoke { who: "you there".parse().expect("a name"), text: "مرحبا".into() })
+        }
+        Event::HumanSpoke { .. } => {
+            Some(Event::Collaboration(Decision::HandedOver { to: agent(), task: "next".into() }))
+        }
+        Event::Collaboration(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
+        Event::Ended { .. } => None,
+    }
+}
+
+fn agent() -> AgentId {
+    "gpt".parse().expect("a name")
+}

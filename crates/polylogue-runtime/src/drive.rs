@@ -1,0 +1,264 @@
+//! The one loop that runs every session: take up what is next, record it, wait for what happens, record that.
+//!
+//! What happened and what is begun because of it go to the journal in one append, and are published after it.
+//! So nobody sees what is not on disk, and a turn costs one write.
+
+use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use polylogue_core::{
+    Conversation, Cut, Event, Halt, Input, Record, Rejected, Step,
+    ask::Ask,
+    format::collaboration::Decision,
+    id::{AskId, LineId, PersonId},
+    line::Speaker,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::sleep,
+};
+
+use crate::{
+    call::{self, Retries},
+    live::Publisher,
+    port::{Clock, Deltas, Journal, JournalError, Model, Speech, Voice},
+};
+
+/// What the engine acts through.
+#[derive(Clone)]
+pub struct Ports {
+    pub model: Arc<dyn Model>,
+    pub voice: Arc<dyn Voice>,
+    pub journal: Arc<dyn Journal>,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Ports {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ports").finish_non_exhaustive()
+    }
+}
+
+/// What somebody wants of a running session.
+pub(crate) enum Command {
+    Stop,
+    Say { who: PersonId, text: Arc<str>, taken: oneshot::Sender<Result<(), Rejected>> },
+}
+
+/// A session being run.
+pub(crate) struct Drive {
+    pub(crate) conversation: Conversation,
+    pub(crate) ports: Ports,
+    pub(crate) retries: Retries,
+    pub(crate) publisher: Publisher,
+}
+
+/// What happened while the loop waited.
+enum Happened {
+    Input(Input),
+    Halt(Halt),
+    Command(Command),
+    /// Nobody holds the session any more: it stays as the journal has it, to be resumed.
+    Abandoned,
+}
+
+impl Drive {
+    /// Runs the session until it ends, is abandoned, or cannot be recorded any further.
+    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<(), JournalError> {
+        let mut under_way = UnderWay::default();
+        let mut batch = Vec::new();
+        loop {
+            let steps = self.take_up(&under_way, &mut batch);
+            self.commit(&mut batch).await?;
+            if self.conversation.stage().ended().is_some() {
+                return Ok(());
+            }
+            for step in steps {
+                self.perform(step, &mut under_way);
+            }
+            match self.wait(&mut under_way, &mut commands).await {
+                Happened::Input(input) => self.take(input, &mut batch),
+                Happened::Halt(why) => self.halt(why, &mut under_way, &mut batch),
+                Happened::Command(Command::Stop) => self.halt(Halt::StopPressed, &mut under_way, &mut batch),
+                Happened::Command(Command::Say { who, text, taken }) => {
+                    let heard = self.decide(Input::HumanSaid { who, text }, &mut batch);
+                    if heard.is_ok() {
+                        self.commit(&mut batch).await?;
+                    }
+                    // Whoever said it may have gone; the words are recorded all the same.
+                    let _ = taken.send(heard);
+                }
+                Happened::Abandoned => return Ok(()),
+            }
+        }
+    }
+
+    /// Begins the steps that are not under way, and returns them to be performed once that is recorded.
+    fn take_up(&mut self, under_way: &UnderWay, batch: &mut Vec<Arc<Record>>) -> Vec<Step> {
+        let mut steps = self.conversation.next();
+        steps.retain(|step| !under_way.contains(step));
+        for step in &steps {
+            for event in self.conversation.begin(step) {
+                self.record(event, batch);
+            }
+        }
+        steps
+    }
+
+    fn perform(&self, step: Step, under_way: &mut UnderWay) {
+        match step {
+            Step::Ask(ask) => {
+                let id = ask.id.clone();
+                let publisher = self.publisher.clone();
+                let watched = id.clone();
+                let deltas = Deltas::new(move |text| publisher.delta(&watched, text));
+                under_way.add(Doing::Ask(id), self.ask(ask, deltas.clone()), Some(deltas));
+            }
+            Step::Speak(line) => under_way.add(Doing::Speak(line), self.speak(line), None),
+            Step::AwaitHuman(_) | Step::End(_) => {}
+        }
+    }
+
+    fn ask(&self, ask: Ask, deltas: Deltas) -> BoxFuture<'static, Input> {
+        let time_limit = Duration::from_secs(self.conversation.stage().limits().call_timeout_seconds);
+        call::perform(self.ports.model.clone(), ask, deltas, time_limit, self.retries).boxed()
+    }
+
+    fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
+        let (stage, voice) = (self.conversation.stage(), self.ports.voice.clone());
+        let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
+        let agents = stage.cast().agents();
+        let seat = agents.iter().position(|agent| line.speaker == Speaker::Agent(agent.name.clone()));
+        let profile = seat.and_then(|seat| agents[seat].voice.clone());
+        let seat = seat.unwrap_or_default();
+        let speech = Speech { session: stage.setup().id, line, profile, seat, tone: None, place: Vec::new() };
+        async move {
+            match voice.speak(&speech).await {
+                Ok(clip) => Input::ClipMade { line: id, clip },
+                Err(error) => Input::ClipFailed { line: id, error: error.to_string() },
+            }
+        }
+        .boxed()
+    }
+
+    async fn wait(&self, under_way: &mut UnderWay, commands: &mut mpsc::Receiver<Command>) -> Happened {
+        let time_left = self.conversation.stage().deadline().since(self.ports.clock.now());
+        tokio::select! {
+            biased;
+            command = commands.recv() => command.map_or(Happened::Abandoned, Happened::Command),
+            input = under_way.next() => Happened::Input(input),
+            () = sleep(Duration::from_millis(time_left)) => Happened::Halt(Halt::TimeIsUp),
+        }
+    }
+
+    /// Drops everything under way at once, and keeps what had arrived.
+    fn halt(&mut self, why: Halt, under_way: &mut UnderWay, batch: &mut Vec<Arc<Record>>) {
+        let cut = under_way.drop_all();
+        self.take(Input::Halted { why, cut }, batch);
+    }
+
+    fn take(&mut self, input: Input, batch: &mut Vec<Arc<Record>>) {
+        if let Err(rejected) = self.decide(input, batch) {
+            tracing::debug!(session = %self.conversation.stage().setup().id, %rejected, "an input came too late");
+        }
+    }
+
+    fn decide(&mut self, input: Input, batch: &mut Vec<Arc<Record>>) -> Result<(), Rejected> {
+        for event in self.conversation.on(input)? {
+            self.record(event, batch);
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, event: Event, batch: &mut Vec<Arc<Record>>) {
+        self.warn_about(&event);
+        let stage = self.conversation.stage();
+        // A clock that was set back must not make the journal run backwards.
+        let at = self.ports.clock.now().max(stage.last_at());
+        let record = Record { seq: stage.head().next(), at, event };
+        self.conversation.apply(&record);
+        batch.push(Arc::new(record));
+    }
+
+    fn warn_about(&self, event: &Event) {
+        let session = self.conversation.stage().setup().id;
+        match event {
+            Event::Collaboration(Decision::Concluded { problem: Some(problem), .. }) => {
+                tracing::warn!(%session, %problem, "a reply could not be read and is shown as it came");
+            }
+            Event::AskFailed { ask, failure, .. } => {
+                tracing::warn!(%session, %ask, failure = %failure.message, "a call failed");
+            }
+            Event::ClipFailed { line, error } => tracing::warn!(%session, %line, %error, "a clip could not be made"),
+            _ => {}
+        }
+    }
+
+    async fn commit(&self, batch: &mut Vec<Arc<Record>>) -> Result<(), JournalError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let records = std::mem::take(batch);
+        self.ports.journal.append(self.conversation.stage().setup().id, records.clone()).await?;
+        self.publisher.records(records);
+        Ok(())
+    }
+}
+
+/// What is being done, by its place in the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Doing {
+    Ask(AskId),
+    Speak(LineId),
+}
+
+impl Doing {
+    fn of(step: &Step) -> Option<Doing> {
+        match step {
+            Step::Ask(ask) => Some(Doing::Ask(ask.id.clone())),
+            Step::Speak(line) => Some(Doing::Speak(*line)),
+            Step::AwaitHuman(_) | Step::End(_) => None,
+        }
+    }
+}
+
+/// The steps under way. Dropping it drops them.
+#[derive(Default)]
+struct UnderWay {
+    futures: FuturesUnordered<BoxFuture<'static, (Doing, Input)>>,
+    deltas: BTreeMap<Doing, Option<Deltas>>,
+}
+
+impl UnderWay {
+    fn contains(&self, step: &Step) -> bool {
+        !self.deltas.is_empty() && Doing::of(step).is_some_and(|doing| self.deltas.contains_key(&doing))
+    }
+
+    fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, deltas: Option<Deltas>) {
+        self.deltas.insert(doing.clone(), deltas);
+        self.futures.push(async move { (doing, work.await) }.boxed());
+    }
+
+    /// The next one that is done; waits for ever when there is none.
+    async fn next(&mut self) -> Input {
+        match self.futures.next().await {
+            Some((doing, input)) => {
+                self.deltas.remove(&doing);
+                input
+            }
+            None => pending().await,
+        }
+    }
+
+    fn drop_all(&mut self) -> Vec<Cut> {
+        self.futures.clear();
+        let cut = std::mem::take(&mut self.deltas).into_iter().filter_map(|(doing, deltas)| match (doing, deltas) {
+            (Doing::Ask(ask), Some(deltas)) => {
+                let arrived = deltas.take();
+                Some(Cut { ask, partial: arrived.text.into(), usage: arrived.usage })
+            }
+            (Doing::Ask(_) | Doing::Speak(_), _) => None,
+        });
+        cut.collect()
+    }
+}

@@ -1,0 +1,262 @@
+//! The sessions that are live in this process: start, stop, watch, speak, resume, fork.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use polylogue_core::{
+    Conversation, Event, Halt, Input, NotAJournal, Record, Rejected, Setup,
+    id::{PersonId, Seq, SessionId},
+    projection::{self, CannotFork},
+    setup::{BadSetup, Change},
+};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::{
+    call::Retries,
+    drive::{Command, Drive, Ports},
+    live::{Publisher, Subscription},
+    port::JournalError,
+};
+
+/// Commands that may wait for a session; a caller beyond that waits in turn.
+const COMMANDS: usize = 8;
+
+/// Bounds and habits of a hub.
+#[derive(Clone, Copy, Debug)]
+pub struct HubSettings {
+    /// Sessions that run at once.
+    pub max_live: usize,
+    pub retries: Retries,
+}
+
+impl Default for HubSettings {
+    fn default() -> Self {
+        HubSettings { max_live: 10_000, retries: Retries::default() }
+    }
+}
+
+#[derive(Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    ports: Ports,
+    settings: HubSettings,
+    live: Mutex<HashMap<SessionId, Live>>,
+}
+
+/// A handle on a running session. Dropping the hub's one abandons the session: it can be resumed later.
+struct Live {
+    commands: mpsc::Sender<Command>,
+    publisher: Publisher,
+    done: watch::Receiver<Option<Result<(), JournalError>>>,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub").field("live", &self.inner.live().len()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum HubError {
+    #[error("there is no session {0}")]
+    NoSuchSession(SessionId),
+    #[error("the session is running already")]
+    Running,
+    #[error("the session is not running: resume it first")]
+    NotRunning,
+    #[error("{0} sessions are running, which is the limit: try again when one has ended")]
+    Busy(usize),
+    #[error(transparent)]
+    BadSetup(#[from] BadSetup),
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    #[error(transparent)]
+    CannotFork(#[from] CannotFork),
+    #[error(transparent)]
+    NotAJournal(#[from] NotAJournal),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Hub {
+    /// Must be used inside a tokio runtime: sessions run as its tasks.
+    pub fn new(ports: Ports, settings: HubSettings) -> Hub {
+        Hub { inner: Arc::new(Inner { ports, settings, live: Mutex::default() }) }
+    }
+
+    /// Starts a session. When this returns, its setup is on disk.
+    pub async fn start(&self, setup: Setup) -> Result<SessionId, HubError> {
+        self.must_have_room()?;
+        let (conversation, first) = Conversation::start(setup, self.inner.ports.clock.now())?;
+        let id = conversation.stage().setup().id;
+        self.inner.ports.journal.append(id, vec![Arc::new(first)]).await?;
+        self.run(conversation)?;
+        Ok(id)
+    }
+
+    /// Goes on with a session that was stopped, that met a limit, or whose process ended.
+    pub async fn resume(&self, id: SessionId, change: Change) -> Result<(), HubError> {
+        if self.inner.live().contains_key(&id) {
+            return Err(HubError::Running);
+        }
+        self.must_have_room()?;
+        let mut conversation = self.conversation(id).await?;
+        let events = conversation.on(Input::ResumePressed { change })?;
+        self.append(&mut conversation, events).await?;
+        self.run(conversation)
+    }
+
+    /// Goes on with every session that had not ended when its process did.
+    pub async fn resume_unfinished(&self) -> Result<Vec<SessionId>, HubError> {
+        let mut resumed = Vec::new();
+        for id in self.inner.ports.journal.unfinished().await? {
+            match self.resume(id, Change::default()).await {
+                Ok(()) => resumed.push(id),
+                Err(HubError::Running) => {}
+                Err(error) => tracing::warn!(session = %id, %error, "a session cannot be resumed"),
+            }
+        }
+        Ok(resumed)
+    }
+
+    /// A new session `new_id` that goes on from record `at` of session `id`.
+    pub async fn fork(&self, id: SessionId, at: Seq, new_id: SessionId, change: Change) -> Result<(), HubError> {
+        self.must_have_room()?;
+        let records = self.records(id).await?;
+        let now = self.inner.ports.clock.now();
+        let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
+        self.inner.ports.journal.append(new_id, journal.into_iter().map(Arc::new).collect()).await?;
+        self.run(conversation)
+    }
+
+    /// Stops a session: what is under way is dropped at once, what had arrived is kept. Returns when that
+    /// is on disk. A session that had ended already stays as it is.
+    pub async fn stop(&self, id: SessionId) -> Result<(), HubError> {
+        let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
+        if let Some(commands) = commands {
+            // It may end by itself in this moment; then there is nothing left to stop.
+            let _ = commands.send(Command::Stop).await;
+            return self.wait(id).await;
+        }
+        let mut conversation = self.conversation(id).await?;
+        if conversation.stage().ended().is_none() {
+            let events = conversation.on(Input::Halted { why: Halt::StopPressed, cut: Vec::new() })?;
+            self.append(&mut conversation, events).await?;
+        }
+        Ok(())
+    }
+
+    /// A person's words to a running session. When this returns, they are on disk.
+    pub async fn say(&self, id: SessionId, who: PersonId, text: Arc<str>) -> Result<(), HubError> {
+        let commands = self.inner.live().get(&id).map(|live| live.commands.clone()).ok_or(HubError::NotRunning)?;
+        let (taken, heard) = oneshot::channel();
+        commands.send(Command::Say { who, text, taken }).await.map_err(|_| HubError::NotRunning)?;
+        Ok(heard.await.map_err(|_| HubError::NotRunning)??)
+    }
+
+    /// Everything after a place of the journal: what is recorded, then what happens.
+    pub fn subscribe(&self, id: SessionId, after: Seq) -> Subscription {
+        let watch = self.inner.live().get(&id).map(|live| live.publisher.watch());
+        Subscription::new(self.inner.ports.journal.clone(), id, after, watch)
+    }
+
+    /// Waits until the session is not running here any more.
+    pub async fn wait(&self, id: SessionId) -> Result<(), HubError> {
+        self.ending(id).await
+    }
+
+    /// The end of a session that runs now, to be waited for later: how the loop that runs it came to its end.
+    pub fn ending(&self, id: SessionId) -> impl Future<Output = Result<(), HubError>> + Send + use<> {
+        let done = self.inner.live().get(&id).map(|live| live.done.clone());
+        async move {
+            let Some(mut done) = done else { return Ok(()) };
+            let outcome = done.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
+            match outcome {
+                Ok(Some(Err(error))) => Err(error.into()),
+                // A loop that was abandoned has nothing to tell.
+                Ok(Some(Ok(())) | None) | Err(_) => Ok(()),
+            }
+        }
+    }
+
+    /// The session as its journal makes it.
+    pub async fn conversation(&self, id: SessionId) -> Result<Conversation, HubError> {
+        Ok(Conversation::replay(&self.records(id).await?)?)
+    }
+
+    /// The whole journal of a session.
+    pub async fn records(&self, id: SessionId) -> Result<Vec<Record>, HubError> {
+        let records = self.inner.ports.journal.read_all(id).await?;
+        if records.is_empty() {
+            return Err(HubError::NoSuchSession(id));
+        }
+        Ok(records.into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+
+    pub fn is_running(&self, id: SessionId) -> bool {
+        self.inner.live().contains_key(&id)
+    }
+
+    pub fn running(&self) -> usize {
+        self.inner.live().len()
+    }
+
+    /// Lets go of every session. They stay unfinished in the journal, to be resumed by the next process.
+    pub fn abandon(&self) {
+        self.inner.live().clear();
+    }
+
+    fn must_have_room(&self) -> Result<(), HubError> {
+        let max = self.inner.settings.max_live;
+        if self.inner.live().len() >= max { Err(HubError::Busy(max)) } else { Ok(()) }
+    }
+
+    async fn append(&self, conversation: &mut Conversation, events: Vec<Event>) -> Result<(), HubError> {
+        let mut records = Vec::with_capacity(events.len());
+        for event in events {
+            let stage = conversation.stage();
+            let at = self.inner.ports.clock.now().max(stage.last_at());
+            let record = Record { seq: stage.head().next(), at, event };
+            conversation.apply(&record);
+            records.push(Arc::new(record));
+        }
+        Ok(self.inner.ports.journal.append(conversation.stage().setup().id, records).await?)
+    }
+
+    fn run(&self, conversation: Conversation) -> Result<(), HubError> {
+        let id = conversation.stage().setup().id;
+        let (commands, receiver) = mpsc::channel(COMMANDS);
+        let (report, done) = watch::channel(None);
+        let publisher = Publisher::new();
+        {
+            let mut live = self.inner.live();
+            if live.contains_key(&id) {
+                return Err(HubError::Running);
+            }
+            live.insert(id, Live { commands, publisher: publisher.clone(), done });
+        }
+        let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
+        let drive = Drive { conversation, ports, retries, publisher };
+        let inner = self.inner.clone();
+        tokio::spawn(async move {
+            let outcome = drive.run(receiver).await;
+            if let Err(error) = &outcome {
+                tracing::info!(session = %id, %error, "a session cannot go on");
+            }
+            inner.live().remove(&id);
+            report.send_replace(Some(outcome));
+        });
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

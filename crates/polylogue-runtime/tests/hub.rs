@@ -1,0 +1,286 @@
+//! Sessions through the hub, on a model made for the test: stop, resume, fork, watching, bounds.
+
+mod support;
+
+use std::{sync::Arc, time::Duration};
+
+use polylogue_core::{
+    Event, Reason, Record, Rejected,
+    id::{Seq, SessionId},
+    projection::{CannotFork, Outcome},
+    setup::{Change, Limits},
+};
+use polylogue_runtime::{Hub, HubError, HubSettings, MemoryJournal, Ports, Published, Retries, port::CallError};
+use support::{Behaviour, Bench, TestModel, TokioClock, setup, texts};
+
+#[tokio::test(start_paused = true)]
+async fn a_collaboration_runs_to_its_cap_and_says_so() {
+    let bench = Bench::new(TestModel::handing_on());
+    let id = bench.run(setup(3)).await;
+    assert_eq!(bench.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(
+        texts(&bench.hub.conversation(id).await.unwrap()),
+        [
+            "you: Work it out.",
+            "gpt: turn 1 of gpt",
+            "router: go on, claude",
+            "claude: turn 2 of claude",
+            "router: go on, gpt",
+            "gpt: turn 3 of gpt",
+            "router: go on, claude",
+            "router: Collaboration ended: all 3 rounds are used.",
+        ]
+    );
+    assert_eq!(bench.model.calls(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stop_drops_a_call_in_flight_at_once_and_resume_repeats_no_turn() {
+    // The second turn takes 30 s, and had said two words when stop is pressed.
+    let model = TestModel::new(|call| match (call.ask.id.turn, call.ask.id.attempt) {
+        (2, 1) => Behaviour::Hangs { after: "{\"message\": \"half a" },
+        _ => Behaviour::HandsOn,
+    });
+    let bench = Bench::new(model);
+    let id = bench.hub.start(setup(3)).await.unwrap();
+    let mut watch = bench.hub.subscribe(id, Seq::START);
+    while !matches!(watch.next().await.unwrap(), Some(Published::Delta { ask, .. }) if ask.turn == 2) {}
+
+    let pressed = tokio::time::Instant::now();
+    bench.hub.stop(id).await.unwrap();
+    assert_eq!(pressed.elapsed(), Duration::ZERO, "the call is not waited for");
+    assert_eq!(bench.model.dropped(), 1, "the request itself is gone");
+    assert_eq!(bench.reason(id).await, Some(Reason::Cancelled));
+    let records = bench.hub.records(id).await.unwrap();
+    let cut = records.iter().find_map(|record| match &record.event {
+        Event::AskCut { partial, usage, .. } => Some((partial.to_string(), usage.estimated)),
+        _ => None,
+    });
+    assert_eq!(cut, Some(("{\"message\": \"half a".to_owned(), true)));
+    let said = texts(&bench.hub.conversation(id).await.unwrap());
+    assert_eq!(said.last().unwrap(), "router: Collaboration canceled by user.");
+
+    bench.hub.resume(id, Change::default()).await.unwrap();
+    bench.hub.wait(id).await.unwrap();
+    assert_eq!(bench.reason(id).await, Some(Reason::CapReached));
+    let said = texts(&bench.hub.conversation(id).await.unwrap());
+    let turns: Vec<&String> = said.iter().filter(|line| line.contains("turn")).collect();
+    assert_eq!(turns, ["gpt: turn 1 of gpt", "claude: turn 2 of claude", "gpt: turn 3 of gpt"]);
+    assert_eq!(bench.model.calls(), 4, "three turns and the one that was cut");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_lost_its_process_goes_on_where_it_was() {
+    let model = TestModel::new(|call| match call.ask.id.turn {
+        2 => Behaviour::Hangs { after: "" },
+        _ => Behaviour::HandsOn,
+    });
+    let bench = Bench::new(model);
+    let id = bench.hub.start(setup(3)).await.unwrap();
+    let mut watch = bench.hub.subscribe(id, Seq::START);
+    loop {
+        match watch.next().await.unwrap() {
+            Some(Published::Record(record)) if matches!(&record.event, Event::Asked { ask, .. } if ask.turn == 2) => {
+                break;
+            }
+            _ => {}
+        }
+    }
+    bench.hub.abandon();
+    while watch.next().await.unwrap().is_some() {}
+    assert_eq!(bench.reason(id).await, None);
+
+    let next = bench.next_process(TestModel::handing_on());
+    assert_eq!(next.hub.resume_unfinished().await.unwrap(), [id]);
+    next.hub.wait(id).await.unwrap();
+    assert_eq!(next.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(next.model.calls(), 2, "the first turn was on disk");
+    assert_eq!(next.hub.resume_unfinished().await.unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_goes_its_own_way_and_leaves_the_other_alone() {
+    let bench = Bench::new(TestModel::handing_on());
+    let id = bench.run(setup(3)).await;
+    let before = bench.hub.records(id).await.unwrap();
+    let second_line = before.iter().filter(|record| matches!(record.event, Event::LineSpoken { .. })).nth(1).unwrap();
+    let fork = SessionId::from_random([9; 16]);
+    let change = Change { max_rounds: Some(4), ..Change::default() };
+    bench.hub.fork(id, second_line.seq, fork, change).await.unwrap();
+    bench.hub.wait(fork).await.unwrap();
+
+    let forked = bench.hub.conversation(fork).await.unwrap();
+    let turns: Vec<String> = texts(&forked).into_iter().filter(|line| line.contains("turn")).collect();
+    assert_eq!(
+        turns,
+        ["gpt: turn 1 of gpt", "claude: turn 2 of claude", "gpt: turn 3 of gpt", "claude: turn 4 of claude"]
+    );
+    let outcome = Outcome::of(&forked);
+    assert_eq!(outcome.session_id, fork);
+    assert_eq!(
+        outcome.costs.by_agent.values().map(|agent| agent.calls).sum::<u64>(),
+        2,
+        "the copy was paid for before"
+    );
+    assert_eq!(bench.hub.records(id).await.unwrap(), before);
+
+    let head = before.last().unwrap().seq;
+    let at = |seq| bench.hub.fork(id, seq, SessionId::from_random([8; 16]), Change::default());
+    assert_eq!(at(head).await, Err(CannotFork::Complete(head, Reason::CapReached).into()));
+    assert_eq!(at(Seq(99)).await, Err(CannotFork::NoSuchRecord(Seq(99), head).into()));
+    assert_eq!(at(Seq(0)).await, Err(CannotFork::NoSuchRecord(Seq(0), head).into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_watches_from_any_place_sees_the_same() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_millis(10))));
+    let id = bench.hub.start(setup(40)).await.unwrap();
+    let watching = |after: u64| {
+        let mut watch = bench.hub.subscribe(id, Seq(after));
+        tokio::spawn(async move {
+            let mut seen = Vec::new();
+            while let Some(published) = watch.next().await.unwrap() {
+                if let Published::Record(record) = published {
+                    seen.push(record);
+                }
+            }
+            seen
+        })
+    };
+    let live: Vec<_> = [0, 1, 2, 7].map(watching).into_iter().collect();
+    // One that does not keep up has to go back to the journal.
+    let mut slow = bench.hub.subscribe(id, Seq::START);
+    bench.hub.wait(id).await.unwrap();
+    let whole = bench.hub.records(id).await.unwrap();
+    for (seen, after) in live.into_iter().zip([0, 1, 2, 7]) {
+        assert_eq!(seen.await.unwrap().iter().map(|record| Record::clone(record)).collect::<Vec<_>>(), whole[after..]);
+    }
+    let mut seen = 0;
+    while let Some(published) = slow.next().await.unwrap() {
+        if let Published::Record(record) = published {
+            assert_eq!(*record, whole[seen]);
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, whole.len());
+    let mut late = bench.hub.subscribe(id, Seq(whole.len() as u64 - 1));
+    assert_eq!(late.next().await.unwrap(), Some(Published::Record(Arc::new(whole.last().unwrap().clone()))));
+    assert_eq!(late.next().await.unwrap(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn passing_failures_are_retried_within_their_bound() {
+    let overloaded = || CallError::Overloaded { retry_after: Some(Duration::from_secs(7)), message: "busy".into() };
+    let model = TestModel::new(move |call| match call.retry {
+        0 | 1 => Behaviour::Fails(overloaded()),
+        _ => Behaviour::HandsOn,
+    });
+    let bench = Bench::new(model);
+    let began = tokio::time::Instant::now();
+    let id = bench.run(setup(1)).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(14), "the provider's word is heeded");
+    assert_eq!(bench.reason(id).await, Some(Reason::CapReached));
+    let answered = bench.hub.records(id).await.unwrap();
+    assert!(answered.iter().any(|record| matches!(record.event, Event::Answered { retries: 2, .. })));
+
+    let bench = Bench::new(TestModel::new(move |_| Behaviour::Fails(overloaded())));
+    let id = bench.run(setup(1)).await;
+    assert_eq!(bench.reason(id).await, Some(Reason::Failed));
+    assert_eq!(bench.model.calls(), 1 + Retries::default().max);
+
+    let bench = Bench::new(TestModel::new(|_| Behaviour::Fails(CallError::Unauthorized("no".into()))));
+    let id = bench.run(setup(1)).await;
+    assert_eq!(bench.reason(id).await, Some(Reason::Failed));
+    assert_eq!(bench.model.calls(), 1, "a bad key is not tried again");
+    let next = bench.next_process(TestModel::handing_on());
+    next.hub.resume(id, Change::default()).await.unwrap();
+    next.hub.wait(id).await.unwrap();
+    assert_eq!(next.reason(id).await, Some(Reason::CapReached));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_hangs_is_given_up_after_its_time_limit() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::Hangs { after: "" }));
+    let mut setup = setup(1);
+    setup.limits = Limits { call_timeout_seconds: 5, ..Limits::default() };
+    let id = bench.run(setup).await;
+    assert_eq!(bench.reason(id).await, Some(Reason::Failed));
+    let outcome = Outcome::of(&bench.hub.conversation(id).await.unwrap());
+    assert_eq!(outcome.errors[0].message, "no answer within 5 s");
+    assert_eq!(bench.model.calls(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_session_s_time_is_a_bound_too() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(4))));
+    let mut setup = setup(100);
+    setup.limits = Limits { max_seconds: 10, ..Limits::default() };
+    let began = tokio::time::Instant::now();
+    let id = bench.run(setup).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(10));
+    assert_eq!(bench.reason(id).await, Some(Reason::LimitSeconds));
+    // Time that nobody ran it is not counted, and more of it lets it go on.
+    tokio::time::sleep(Duration::from_secs(1_000)).await;
+    let still = bench.hub.resume(id, Change::default()).await;
+    assert_eq!(still, Err(Rejected::StillAtLimit(Reason::LimitSeconds).into()));
+    let limits = Some(Limits { max_seconds: 15, ..Limits::default() });
+    bench.hub.resume(id, Change { limits, ..Change::default() }).await.unwrap();
+    bench.hub.wait(id).await.unwrap();
+    assert_eq!(bench.hub.conversation(id).await.unwrap().stage().active_ms(), 15_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_can_put_in_a_word_and_only_while_it_runs() {
+    let bench = Bench::new(TestModel::new(|call| match call.ask.id.turn {
+        1 => Behaviour::HandsOnAfter(Duration::from_secs(1)),
+        _ => Behaviour::HandsOn,
+    }));
+    let id = bench.hub.start(setup(2)).await.unwrap();
+    let you = || "you".parse().unwrap();
+    bench.hub.say(id, you(), "Mind the budget.".into()).await.unwrap();
+    let empty = bench.hub.say(id, you(), " ".into()).await;
+    assert_eq!(empty, Err(Rejected::EmptyMessage.into()));
+    let stranger = bench.hub.say(id, "bob".parse().unwrap(), "Hi".into()).await;
+    assert_eq!(stranger, Err(Rejected::NotInCast("bob".parse().unwrap()).into()));
+    bench.hub.wait(id).await.unwrap();
+    assert!(texts(&bench.hub.conversation(id).await.unwrap()).contains(&"you: Mind the budget.".to_owned()));
+    assert!(bench.model.prompts()[1].contains("you: Mind the budget."), "the next speaker reads it");
+    assert_eq!(bench.hub.say(id, you(), "Too late.".into()).await, Err(HubError::NotRunning));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hub_runs_so_many_sessions_and_no_more() {
+    let model = TestModel::new(|_| Behaviour::Hangs { after: "" });
+    let bench =
+        Bench::with(model, Arc::new(MemoryJournal::default()), HubSettings { max_live: 2, ..HubSettings::default() });
+    let first = bench.hub.start(setup(1)).await.unwrap();
+    bench.hub.start(setup(1)).await.unwrap();
+    assert_eq!(bench.hub.start(setup(1)).await, Err(HubError::Busy(2)));
+    bench.hub.stop(first).await.unwrap();
+    bench.hub.start(setup(1)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_processes_cannot_both_write_a_session() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
+    let id = bench.hub.start(setup(3)).await.unwrap();
+    let mut watch = bench.hub.subscribe(id, Seq(1));
+    assert!(matches!(watch.next().await, Ok(Some(Published::Record(_)))), "its first call is under way");
+    let other = bench.next_process(TestModel::handing_on());
+    other.hub.resume(id, Change::default()).await.unwrap();
+    other.hub.wait(id).await.unwrap();
+    assert_eq!(other.reason(id).await, Some(Reason::CapReached));
+    let after = bench.hub.records(id).await.unwrap();
+    assert!(matches!(bench.hub.wait(id).await, Err(HubError::Journal(_))), "the first was fenced off");
+    assert_eq!(bench.hub.records(id).await.unwrap(), after);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_session_is_said_to_be_one() {
+    let bench = Bench::new(TestModel::handing_on());
+    let id = SessionId::from_random([1; 16]);
+    assert_eq!(bench.hub.resume(id, Change::default()).await, Err(HubError::NoSuchSession(id)));
+    assert_eq!(bench.hub.stop(id).await, Err(HubError::NoSuchSession(id)));
+    let ports = Ports { clock: Arc::new(TokioClock::default()), ..bench.ports.clone() };
+    assert_eq!(Hub::new(ports, HubSettings::default()).running(), 0);
+}

@@ -1,0 +1,93 @@
+//! One append in the form in which it is written: made by the caller, so that the writer thread only writes.
+
+use std::sync::Arc;
+
+use polylogue_core::{
+    Event, Reason, Record, Timestamp,
+    id::{Seq, SessionId},
+};
+use polylogue_runtime::port::{JournalError, Summary};
+
+/// Records that follow each other, and what they change in the list of sessions.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) session: SessionId,
+    /// The place before the first record.
+    pub(super) after: Seq,
+    pub(super) head: Seq,
+    pub(super) last_at: i64,
+    /// Set when the session begins with this append.
+    pub(super) start: Option<Start>,
+    /// Set when this append ends the session or opens it again.
+    pub(super) turn: Option<Turn>,
+    pub(super) rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+pub(super) struct Start {
+    pub(super) format: &'static str,
+    pub(super) title: String,
+    pub(super) started_at: i64,
+    pub(super) version: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Turn {
+    Ended(Reason),
+    Reopened { version: u32 },
+}
+
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) at: i64,
+    pub(super) event: String,
+}
+
+impl Batch {
+    /// The batch of these records, or nothing when there are none.
+    pub(super) fn new(session: SessionId, records: &[Arc<Record>]) -> Result<Option<Batch>, JournalError> {
+        let (Some(first), Some(last)) = (records.first(), records.last()) else { return Ok(None) };
+        let Some(after) = first.seq.0.checked_sub(1).map(Seq) else {
+            return Err(JournalError::Fenced { after: Seq::START });
+        };
+        if let Some(pair) = records.windows(2).find(|pair| pair[1].seq != pair[0].seq.next()) {
+            return Err(JournalError::Fenced { after: pair[0].seq });
+        }
+        let mut rows = Vec::with_capacity(records.len());
+        let mut turn = None;
+        for record in records {
+            rows.push(Row { at: millis(record.at)?, event: record.event.encode() });
+            match &record.event {
+                Event::Ended { reason, .. } => turn = Some(Turn::Ended(*reason)),
+                Event::Resumed { version, .. } | Event::Forked { version, .. } => {
+                    turn = Some(Turn::Reopened { version: *version });
+                }
+                _ => {}
+            }
+        }
+        let start = Start::of(session, records)?;
+        Ok(Some(Batch { session, after, head: last.seq, last_at: millis(last.at)?, start, turn, rows }))
+    }
+}
+
+impl Start {
+    /// A fork brings a copied journal: the session itself begins where the copy ends.
+    fn of(session: SessionId, records: &[Arc<Record>]) -> Result<Option<Start>, JournalError> {
+        let first = &records[0];
+        let Event::Started { version, setup } = &first.event else { return Ok(None) };
+        if first.seq != Seq::START.next() || setup.id != session {
+            return Ok(None);
+        }
+        let forked = records.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
+        Ok(Some(Start {
+            format: setup.format.name(),
+            title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
+            started_at: millis(forked.unwrap_or(first).at)?,
+            version: *version,
+        }))
+    }
+}
+
+fn millis(at: Timestamp) -> Result<i64, JournalError> {
+    i64::try_from(at.0).map_err(|_| JournalError::Failed(format!("the time {at} is beyond what it can hold")))
+}

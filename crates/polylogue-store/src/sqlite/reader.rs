@@ -1,0 +1,207 @@
+//! Reading: a few connections that cannot write, each lent to one blocking task at a time.
+
+use std::{
+    convert::Infallible,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+};
+
+use polylogue_core::{
+    Event, Reason, Record, Timestamp,
+    event::Unreadable,
+    id::{Seq, SessionId},
+};
+use polylogue_runtime::port::{JournalError, Summary};
+use rusqlite::{Connection, Row, params};
+use serde::{Deserialize, de::IntoDeserializer};
+use tokio::sync::Semaphore;
+
+use super::{
+    closed, failed,
+    open::{self, OpenError},
+    writer::{MAX_SEQ, SEQ_BITS},
+};
+
+/// How many reads go on at once; others wait for their turn.
+const READERS: usize = 2;
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    idle: Mutex<Vec<Reader>>,
+    turns: Arc<Semaphore>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    connection: Connection,
+    /// Dropped after the connection: when the last is gone, the writer knows that no reader has the file open.
+    _open: mpsc::Sender<Infallible>,
+}
+
+impl Readers {
+    /// The readers, and a channel that ends with the last of them.
+    pub(super) fn open(path: &Path) -> Result<(Arc<Readers>, mpsc::Receiver<Infallible>), OpenError> {
+        let (open, gone) = mpsc::channel();
+        let mut idle = Vec::with_capacity(READERS);
+        for _ in 0..READERS {
+            idle.push(Reader { connection: open::for_reading(path)?, _open: open.clone() });
+        }
+        Ok((Arc::new(Readers { idle: Mutex::new(idle), turns: Arc::new(Semaphore::new(READERS)) }), gone))
+    }
+
+    /// Runs a query on a thread that may block.
+    pub(super) async fn with<T: Send + 'static>(
+        self: &Arc<Self>,
+        query: impl FnOnce(&Connection) -> Result<T, JournalError> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let turn = self.turns.clone().acquire_owned().await.map_err(|_| closed())?;
+        let readers = Arc::clone(self);
+        let task = tokio::task::spawn_blocking(move || {
+            let reader = readers.idle().pop().ok_or_else(closed)?;
+            let result = query(&reader.connection);
+            readers.give_back(reader);
+            drop(turn);
+            result
+        });
+        task.await.map_err(|error| JournalError::Failed(error.to_string()))?
+    }
+
+    /// No query begins after this; those under way close their connections when they are done.
+    pub(super) fn close(&self) {
+        self.turns.close();
+        self.idle().clear();
+    }
+
+    fn give_back(&self, reader: Reader) {
+        let mut idle = self.idle();
+        if !self.turns.is_closed() {
+            idle.push(reader);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Reader>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn records(
+    connection: &Connection,
+    session: SessionId,
+    after: Seq,
+    limit: usize,
+) -> Result<Vec<Arc<Record>>, JournalError> {
+    let mut select = connection
+        .prepare_cached(
+            "SELECT journal.place, journal.at, journal.event FROM sessions
+             JOIN journal ON journal.place BETWEEN (sessions.key << ?4) + ?2 + 1 AND (sessions.key << ?4) + ?5
+             WHERE sessions.id = ?1 ORDER BY journal.place LIMIT ?3",
+        )
+        .map_err(failed)?;
+    let after = after.0.min(MAX_SEQ) as i64;
+    let values = params![session.as_bytes(), after, rows(limit), SEQ_BITS, MAX_SEQ as i64];
+    let mut found = select.query(values).map_err(failed)?;
+    let mut records = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        records.push(Arc::new(record(row)?));
+    }
+    Ok(records)
+}
+
+fn record(row: &Row<'_>) -> Result<Record, JournalError> {
+    let place: i64 = row.get(0).map_err(failed)?;
+    let at: i64 = row.get(1).map_err(failed)?;
+    let event = row.get_ref(2).map_err(failed)?.as_bytes().map_err(|error| damaged(&error))?;
+    let event = std::str::from_utf8(event).map_err(|error| damaged(&error))?;
+    Ok(Record { seq: Seq(place as u64 & MAX_SEQ), at: Timestamp(at.unsigned_abs()), event: Event::decode(event)? })
+}
+
+fn damaged(problem: &dyn std::error::Error) -> JournalError {
+    Unreadable::Damaged(problem.to_string()).into()
+}
+
+pub(super) fn sessions(connection: &Connection, limit: usize) -> Result<Vec<Summary>, JournalError> {
+    let mut select = connection
+        .prepare_cached(
+            "SELECT id, format, title, started_at, last_at, head, reason FROM sessions
+             ORDER BY last_at DESC, id DESC LIMIT ?1",
+        )
+        .map_err(failed)?;
+    let mut found = select.query([rows(limit)]).map_err(failed)?;
+    let mut summaries = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        let reason: Option<String> = row.get(6).map_err(failed)?;
+        summaries.push(summary(row, reason.as_deref().map(parse_reason).transpose()?).map_err(failed)?);
+    }
+    Ok(summaries)
+}
+
+fn summary(row: &Row<'_>, reason: Option<Reason>) -> rusqlite::Result<Summary> {
+    Ok(Summary {
+        id: SessionId::from_bytes(row.get(0)?),
+        format: row.get(1)?,
+        title: row.get(2)?,
+        started_at: Timestamp(row.get::<_, i64>(3)?.unsigned_abs()),
+        last_at: Timestamp(row.get::<_, i64>(4)?.unsigned_abs()),
+        head: Seq(row.get::<_, i64>(5)?.unsigned_abs()),
+        reason,
+    })
+}
+
+fn parse_reason(text: &str) -> Result<Reason, JournalError> {
+    let text: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
+    Reason::deserialize(text).map_err(|error| damaged(&error))
+}
+
+pub(super) fn find(connection: &Connection, range: &IdRange, limit: usize) -> Result<Vec<SessionId>, JournalError> {
+    let mut select = connection
+        .prepare_cached("SELECT id FROM sessions WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3")
+        .map_err(failed)?;
+    let found = select.query_map(params![range.first, range.last, rows(limit)], id).map_err(failed)?;
+    found.collect::<rusqlite::Result<_>>().map_err(failed)
+}
+
+pub(super) fn unfinished(connection: &Connection) -> Result<Vec<SessionId>, JournalError> {
+    let mut select = connection
+        .prepare_cached("SELECT id FROM sessions WHERE reason IS NULL ORDER BY started_at, id")
+        .map_err(failed)?;
+    let found = select.query_map([], id).map_err(failed)?;
+    found.collect::<rusqlite::Result<_>>().map_err(failed)
+}
+
+fn id(row: &Row<'_>) -> rusqlite::Result<SessionId> {
+    row.get(0).map(SessionId::from_bytes)
+}
+
+fn rows(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// The ids that begin so, from the first that could exist to the last.
+#[derive(Debug)]
+pub(super) struct IdRange {
+    first: [u8; 16],
+    last: [u8; 16],
+}
+
+impl IdRange {
+    /// `None` when no id as it is displayed begins so.
+    pub(super) fn of_prefix(prefix: &str) -> Option<IdRange> {
+        let mut range = IdRange { first: [0x00; 16], last: [0xff; 16] };
+        let mut digits = 0;
+        for (at, char) in prefix.chars().enumerate() {
+            if matches!(at, 8 | 13 | 18 | 23) {
+                if char != '-' {
+                    return None;
+                }
+                continue;
+            }
+            let digit = char.to_digit(16)? as u8;
+            let (byte, shift) = (digits / 2, if digits % 2 == 0 { 4 } else { 0 });
+            let (first, last) = (range.first.get_mut(byte)?, range.last.get_mut(byte)?);
+            *first |= digit << shift;
+            *last &= !((0xf ^ digit) << shift);
+            digits += 1;
+        }
+        Some(range)
+    }
+}

@@ -1,0 +1,139 @@
+//! The journal in SQLite keeps to its port, while it is open and from disk.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use polylogue_core::{
+    Record,
+    id::{Seq, SessionId},
+};
+use polylogue_runtime::{
+    conformance,
+    port::{Journal, JournalError, Summary},
+};
+use polylogue_store::SqliteJournal;
+use tempfile::TempDir;
+use tokio::sync::{RwLock, RwLockWriteGuard};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_journal_in_sqlite_conforms() {
+    let stores = Stores::default();
+    conformance::journal(async || Arc::new(open(&stores.path())) as Arc<dyn Journal>).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_appended_is_on_disk() {
+    let stores = Stores::default();
+    conformance::journal(async || Arc::new(FromDisk::new(stores.path())) as Arc<dyn Journal>).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_with_one_file_are_as_one() {
+    let stores = Stores::default();
+    conformance::journal(async || Arc::new(TwoNodes::new(stores.path())) as Arc<dyn Journal>).await;
+}
+
+/// The folders of the stores, gone when the test is.
+#[derive(Default)]
+struct Stores(Mutex<Vec<TempDir>>);
+
+impl Stores {
+    fn path(&self) -> PathBuf {
+        let folder = TempDir::new().expect("a folder");
+        let path = folder.path().join("store.db");
+        self.0.lock().expect("no panics").push(folder);
+        path
+    }
+}
+
+fn open(path: &PathBuf) -> SqliteJournal {
+    SqliteJournal::open(path).expect("a store")
+}
+
+/// Closes the store and opens it again before whatever is read.
+struct FromDisk {
+    path: PathBuf,
+    journal: RwLock<SqliteJournal>,
+}
+
+impl FromDisk {
+    fn new(path: PathBuf) -> Self {
+        FromDisk { journal: RwLock::new(open(&path)), path }
+    }
+
+    async fn reopened(&self) -> RwLockWriteGuard<'_, SqliteJournal> {
+        let mut journal = self.journal.write().await;
+        journal.close().await;
+        assert!(!self.path.with_extension("db-wal").exists(), "a closed store is one file");
+        *journal = open(&self.path);
+        journal
+    }
+}
+
+#[async_trait]
+impl Journal for FromDisk {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
+        self.journal.read().await.append(session, records).await
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
+        self.reopened().await.read(session, after, limit).await
+    }
+
+    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+        self.reopened().await.sessions(limit).await
+    }
+
+    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
+        self.reopened().await.find(id_prefix, limit).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
+        self.reopened().await.unfinished().await
+    }
+}
+
+/// One file that is open twice, asked in turn.
+struct TwoNodes {
+    nodes: [SqliteJournal; 2],
+    asked: AtomicUsize,
+}
+
+impl TwoNodes {
+    fn new(path: PathBuf) -> Self {
+        TwoNodes { nodes: [open(&path), open(&path)], asked: AtomicUsize::new(0) }
+    }
+
+    fn node(&self) -> &SqliteJournal {
+        &self.nodes[self.asked.fetch_add(1, Ordering::Relaxed) % 2]
+    }
+}
+
+#[async_trait]
+impl Journal for TwoNodes {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
+        self.node().append(session, records).await
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
+        self.node().read(session, after, limit).await
+    }
+
+    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+        self.node().sessions(limit).await
+    }
+
+    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
+        self.node().find(id_prefix, limit).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
+        self.node().unfinished().await
+    }
+}

@@ -1,0 +1,101 @@
+//! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
+
+use polylogue_core::{
+    Timestamp,
+    id::AgentId,
+    money::Price,
+    setup::{Agent, ModelRef, Sampling},
+};
+use polylogue_providers::resolve::{AS_OF, BUILT_IN, BuiltIn, Ending, resolve};
+use polylogue_runtime::port::{Clock, SystemClock};
+
+use crate::{
+    args::Common,
+    config::{AgentTable, Config},
+    engine::Engine,
+    failure::Failure,
+};
+
+/// Where one who has no key at all can begin.
+const EXAMPLE: &str = "or try the example that needs no key: --config examples/collaboration/polylogue.toml";
+
+/// The agent of this name, with its model checked as far as it can be without asking it.
+pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
+    let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
+    let table = config.agents.get(id.as_str());
+    let own_model = match table {
+        Some(table) => Some(in_folder(parse(&table.model)?, config)),
+        None => resolve(id.as_str()).ok(),
+    };
+    let model = match (&common.model, own_model) {
+        (_, None) => return Err(unknown(&id, config)),
+        (Some(model), Some(_)) => parse(model)?,
+        (None, Some(model)) => model,
+    };
+    engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
+        Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
+        _ => failure,
+    })?;
+    warn_of_ending(&model);
+    Ok(Agent {
+        name: id,
+        price: engine.prices.of(&model),
+        model,
+        persona: table.and_then(|table| table.persona.as_deref()).map(Into::into),
+        voice: table.and_then(|table| table.voice.as_deref()).map(Into::into),
+        sampling: table.map(sampling).unwrap_or_default(),
+    })
+}
+
+/// A model that an agent is given later on, when a session is resumed or forked.
+pub(crate) fn model(text: &str, engine: &Engine) -> Result<(ModelRef, Option<Price>), Failure> {
+    let model = parse(text)?;
+    engine.check(&model)?;
+    warn_of_ending(&model);
+    let price = engine.prices.of(&model);
+    Ok((model, price))
+}
+
+/// The agents that need no `--model`: of the configuration, and built in.
+pub(crate) fn names(config: &Config) -> Vec<&str> {
+    let built_in = BUILT_IN.iter().map(|built_in| built_in.agent);
+    let own = config.agents.keys().map(String::as_str);
+    own.clone().chain(built_in.filter(|name| !config.agents.contains_key(*name))).collect()
+}
+
+/// The model that an agent of the configuration plays with.
+pub(crate) fn model_of(table: &AgentTable, config: &Config) -> Result<ModelRef, Failure> {
+    Ok(in_folder(parse(&table.model)?, config))
+}
+
+fn sampling(table: &AgentTable) -> Sampling {
+    Sampling { temperature: table.temperature, max_output_tokens: table.max_tokens, stop: table.stop.clone() }
+}
+
+fn parse(model: &str) -> Result<ModelRef, Failure> {
+    resolve(model).map_err(|error| Failure::config(error.to_string()))
+}
+
+/// A script that the configuration names lies beside the configuration.
+fn in_folder(model: ModelRef, config: &Config) -> ModelRef {
+    if &*model.provider != "script" {
+        return model;
+    }
+    let path = config.folder.join(&*model.model);
+    ModelRef { model: path.to_string_lossy().into(), ..model }
+}
+
+fn warn_of_ending(model: &ModelRef) {
+    let Some(ending) = Ending::of(model) else { return };
+    let Timestamp(now) = SystemClock.now();
+    let today = i64::try_from(now).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    let today = today.map_or(AS_OF, |now| now.to_zoned(jiff::tz::TimeZone::UTC).date());
+    tracing::warn!("{}", ending.warning(model, today));
+}
+
+fn unknown(id: &AgentId, config: &Config) -> Failure {
+    Failure::config(format!(
+        "there is no agent `{id}`: the agents here are {}; add [agents.{id}] to polylogue.toml",
+        names(config).join(", ")
+    ))
+}

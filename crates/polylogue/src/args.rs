@@ -1,0 +1,175 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Conversations between several AI agents and a person: directed, bounded, recorded and spoken.
+#[derive(Debug, Parser)]
+#[command(name = "polylogue", version, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Common {
+    /// Configuration file [default: polylogue.toml, if there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where sessions are kept [default: sqlite:data/polylogue.db]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// The seed of every draw, to get the same again [default: a new one each time]
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// One model for every agent of this run, as provider/model
+    #[arg(long, global = true, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Print JSON lines only: the journal's events, last the result
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say more about what happens inside; twice for still more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Make no clips
+    #[arg(long, global = true)]
+    pub(crate) no_speech: bool,
+    /// Record every request and reply as a script that can be played again
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Two agents or more hand a task back and forth, within bounds
+    Collaborate(Collaborate),
+    /// The recorded conversations
+    #[command(subcommand)]
+    Sessions(Sessions),
+    /// What can think here
+    #[command(subcommand)]
+    Models(Models),
+    /// One line per provider, store and model: works, or what to do
+    Doctor(Doctor),
+    /// Measure the engine; one JSON line per case
+    Bench(Bench),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Collaborate {
+    /// What the agents are to do
+    pub(crate) goal: String,
+    /// Who takes part [default: gpt,claude]
+    #[arg(long, value_name = "AGENT,AGENT", value_delimiter = ',')]
+    pub(crate) between: Vec<String>,
+    /// Who speaks first [default: the first of them]
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) start: Option<String>,
+    /// After how many rounds it ends at the latest [default: 6]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rounds: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sessions {
+    /// List them, the newest first
+    List {
+        /// How many at most
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: usize,
+    },
+    /// Show one: what was said, by whom, and what it cost
+    Show {
+        /// The session: its id, the beginning of it, or `last`
+        id: String,
+        /// Print the exact request behind line N
+        #[arg(long, value_name = "N")]
+        ask: Option<u32>,
+    },
+    /// Play one again from its journal; no model is called
+    Replay {
+        /// The session: its id, the beginning of it, or `last`
+        id: String,
+        /// Play at this many times the speed it had [default: at once]
+        #[arg(long, value_name = "FACTOR")]
+        speed: Option<f64>,
+    },
+    /// Go on with one that was stopped, met a limit, or whose process ended
+    Resume {
+        /// The session: its id, the beginning of it, or `last`
+        id: String,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Go on from an earlier place as a new session
+    Fork {
+        /// The session: its id, the beginning of it, or `last`
+        id: String,
+        /// The record after which the new session goes its own way, as `show` lists them
+        #[arg(long, value_name = "SEQ")]
+        at: u64,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Write one to a file or to standard output
+    Export {
+        /// The session: its id, the beginning of it, or `last`
+        id: String,
+        #[arg(long = "as", value_name = "FORM", default_value = "txt")]
+        form: Form,
+        /// The file [default: standard output]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// What may be different from here on.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Change {
+    /// Another number of rounds
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rounds: Option<u32>,
+    /// Another limit in dollars
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_usd: Option<f64>,
+    /// Another limit in tokens
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Another limit in seconds
+    #[arg(long, value_name = "N")]
+    pub(crate) max_seconds: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Form {
+    Txt,
+    Md,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Models {
+    /// List providers and models: usable now, or why not
+    List,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// Ask each usable provider one cheap question, and say how it went
+    #[arg(long)]
+    pub(crate) live: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Bench {
+    /// Only the cases whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+    /// Run one case in this process (the bench starts itself once per case, so that memory is its own)
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub(crate) case: Option<String>,
+}

@@ -1,0 +1,7 @@
+//! The commands, one file each.
+
+pub(crate) mod bench;
+pub(crate) mod collaborate;
+pub(crate) mod doctor;
+pub(crate) mod models;
+pub(crate) mod sessions;

@@ -1,0 +1,173 @@
+//! The cases, and how each is measured.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use polylogue_core::{Reason, id::SessionId};
+use polylogue_runtime::{
+    Hub, HubSettings, MemoryJournal, Ports,
+    port::{Journal, NoVoice, SystemClock},
+};
+use polylogue_store::SqliteJournal;
+use serde_json::{Value, json};
+
+use super::instant::{self, round_robin};
+use crate::failure::Failure;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Store {
+    Memory,
+    Sqlite,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Case {
+    /// So many sessions at once, of so many turns each.
+    Turns { store: Store, sessions: u32, turns: u32 },
+    /// A session of about so many events, opened from disk up to its next step.
+    Reopen { events: u32 },
+}
+
+impl Case {
+    pub(super) fn all() -> Vec<Case> {
+        let mut cases = Vec::new();
+        for store in [Store::Memory, Store::Sqlite] {
+            for (sessions, turns) in [(1, 100), (1, 1_000), (1, 3_000), (100, 100), (500, 10), (5_000, 10)] {
+                cases.push(Case::Turns { store, sessions, turns });
+            }
+        }
+        cases.push(Case::Reopen { events: 10_000 });
+        cases
+    }
+
+    pub(super) fn name(&self) -> String {
+        match self {
+            Case::Turns { store, sessions, turns } => format!("{}-{sessions}x{turns}", store.name()),
+            Case::Reopen { events } => format!("reopen-{events}"),
+        }
+    }
+
+    pub(super) async fn run(&self) -> Result<Value, Failure> {
+        match *self {
+            Case::Turns { store, sessions, turns } => run_turns(self.name(), store, sessions, turns).await,
+            Case::Reopen { events } => run_reopen(self.name(), events).await,
+        }
+    }
+}
+
+impl Store {
+    fn name(self) -> &'static str {
+        match self {
+            Store::Memory => "memory",
+            Store::Sqlite => "sqlite",
+        }
+    }
+}
+
+async fn run_turns(name: String, store: Store, sessions: u32, turns: u32) -> Result<Value, Failure> {
+    let folder = scratch()?;
+    let path = folder.path().join("bench.db");
+    let base_mb = memory_mb("VmRSS");
+    let (time, bytes) = match store {
+        Store::Memory => (play(Arc::new(MemoryJournal::default()), sessions, turns).await?, None),
+        Store::Sqlite => {
+            let journal = Arc::new(SqliteJournal::open(&path)?);
+            let time = play(journal.clone(), sessions, turns).await?;
+            journal.close().await;
+            (time, Some(bytes_in(folder.path())))
+        }
+    };
+    let total = f64::from(sessions) * f64::from(turns);
+    let text: u64 = (1..=turns).map(|turn| instant::message(turn).len() as u64).sum::<u64>() * u64::from(sessions);
+    let mut line = json!({
+        "case": name,
+        "store": store.name(),
+        "sessions": sessions,
+        "turns": turns,
+        "msPerTurn": rounded(time.as_secs_f64() * 1e3 / total),
+        "turnsPerSecond": (total / time.as_secs_f64()).round(),
+        "peakMb": memory_mb("VmHWM"),
+        "baseMb": base_mb,
+    });
+    if let Some(bytes) = bytes {
+        line["bytesPerTurn"] = json!((bytes as f64 / total).round());
+        line["bytesPerTurnBeyondText"] = json!(((bytes.saturating_sub(text)) as f64 / total).round());
+    }
+    Ok(line)
+}
+
+async fn run_reopen(name: String, events: u32) -> Result<Value, Failure> {
+    // A turn is four events; the last begins another.
+    let (folder, turns) = (scratch()?, events / 4);
+    let path = folder.path().join("bench.db");
+    let journal = Arc::new(SqliteJournal::open(&path)?);
+    let ids = run_sessions(&hub(journal.clone()), 1, turns).await?;
+    journal.close().await;
+
+    let began = Instant::now();
+    let journal = Arc::new(SqliteJournal::open(&path)?);
+    let conversation = hub(journal).conversation(ids[0]).await?;
+    let steps = conversation.next().len();
+    let time = began.elapsed();
+    Ok(json!({
+        "case": name,
+        "store": "sqlite",
+        "events": conversation.stage().head(),
+        "steps": steps,
+        "ms": rounded(time.as_secs_f64() * 1e3),
+        "peakMb": memory_mb("VmHWM"),
+    }))
+}
+
+async fn play(journal: Arc<dyn Journal>, sessions: u32, turns: u32) -> Result<Duration, Failure> {
+    let hub = hub(journal);
+    let began = Instant::now();
+    let ids = run_sessions(&hub, sessions, turns).await?;
+    let time = began.elapsed();
+    for id in ids {
+        if hub.conversation(id).await?.stage().ended() != Some(Reason::CapReached) {
+            return Err(Failure::internal("a session of the bench did not run to its end"));
+        }
+    }
+    Ok(time)
+}
+
+fn hub(journal: Arc<dyn Journal>) -> Hub {
+    let ports =
+        Ports { model: Arc::new(instant::Instant), voice: Arc::new(NoVoice), journal, clock: Arc::new(SystemClock) };
+    Hub::new(ports, HubSettings::default())
+}
+
+/// Starts all sessions before it waits for the first, so that all are live at once.
+async fn run_sessions(hub: &Hub, sessions: u32, turns: u32) -> Result<Vec<SessionId>, Failure> {
+    let starts = (0..sessions).map(|_| async { hub.start(round_robin(turns)?).await.map_err(Failure::from) });
+    let ids = futures_util::future::try_join_all(starts).await?;
+    for id in &ids {
+        hub.wait(*id).await?;
+    }
+    Ok(ids)
+}
+
+fn scratch() -> Result<tempfile::TempDir, Failure> {
+    tempfile::tempdir().map_err(|error| Failure::internal(format!("no folder for the bench's files: {error}")))
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// A line of this process's status, where the system has one.
+fn memory_mb(field: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kb: u64 = line.trim_start_matches(':').trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kb / 1024)
+}
+
+fn rounded(ms: f64) -> f64 {
+    (ms * 1e4).round() / 1e4
+}

@@ -1,0 +1,73 @@
+//! `polylogue collaborate`: agents hand a task back and forth, within bounds.
+
+use std::{collections::BTreeMap, process::ExitCode, sync::Arc};
+
+use polylogue_core::{
+    Setup,
+    format::collaboration::Settings,
+    id::{PersonId, Seq},
+    setup::{BadSetup, Cast, FormatSetup},
+};
+
+use crate::{
+    agents,
+    args::{Collaborate, Common},
+    config::Config,
+    engine::{self, Engine},
+    failure::Failure,
+    follow::follow,
+    view,
+};
+
+const DEFAULT_AGENTS: [&str; 2] = ["gpt", "claude"];
+
+pub(crate) async fn run(common: &Common, args: Collaborate) -> Result<ExitCode, Failure> {
+    let config = Config::read(common.config.as_deref())?;
+    let engine = Engine::open(common, &config)?;
+    let setup = setup(common, &config, &engine, args)?;
+    let id = engine.hub.start(setup).await?;
+    follow(&engine, id, Seq::START, view::new(common).as_mut()).await
+}
+
+fn setup(common: &Common, config: &Config, engine: &Engine, args: Collaborate) -> Result<Setup, Failure> {
+    let defaults = &config.collaboration;
+    let names = if !args.between.is_empty() {
+        args.between
+    } else {
+        defaults.between.clone().unwrap_or_else(|| DEFAULT_AGENTS.map(str::to_owned).to_vec())
+    };
+    let agents = names.iter().map(|name| agents::agent(name, common, config, engine));
+    let agents = agents.collect::<Result<Vec<_>, _>>()?;
+    let person: PersonId = "you".parse().expect("a good name");
+    let cast = Cast::new(agents, vec![person])?;
+    let speaker = match args.start.or_else(|| defaults.start.clone()) {
+        Some(name) => name.parse().map_err(|error| Failure::config(format!("{error}")))?,
+        None => cast.agents()[0].name.clone(),
+    };
+    let max_rounds = args.max_rounds.or(defaults.max_rounds).unwrap_or(Settings::DEFAULT_ROUNDS);
+    let goal = Arc::from(args.goal.trim());
+    Ok(Setup {
+        id: engine::new_session_id()?,
+        format: FormatSetup::Collaboration(Settings { goal, speaker, max_rounds }),
+        cast,
+        limits: config.limits.limits(),
+        seed: common.seed.map_or_else(engine::new_seed, Ok)?,
+        speech: false,
+        templates: templates(config)?,
+    })
+}
+
+/// The templates that the configuration puts in place of the built-in ones.
+fn templates(config: &Config) -> Result<BTreeMap<String, Arc<str>>, Failure> {
+    let mut templates = BTreeMap::new();
+    for (name, file) in &config.templates {
+        let path = config.folder.join(file);
+        let text = std::fs::read_to_string(&path).map_err(|error| BadSetup::Template {
+            name: name.clone(),
+            problem: format!("{} cannot be read: {}", file.display(), error.kind()),
+        })?;
+        let name = if name.ends_with(".j2") { name.clone() } else { format!("{name}.j2") };
+        templates.insert(name, text.into());
+    }
+    Ok(templates)
+}

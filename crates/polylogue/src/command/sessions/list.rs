@@ -1,0 +1,60 @@
+//! `polylogue sessions list`.
+
+use std::process::ExitCode;
+
+use polylogue_runtime::port::Summary;
+use serde_json::json;
+
+use crate::{args::Common, engine::Engine, failure::Failure, output, view::Style};
+
+/// How much of a title is shown.
+const TITLE_CHARS: usize = 48;
+
+pub(super) async fn run(common: &Common, engine: &Engine, limit: usize) -> Result<ExitCode, Failure> {
+    let sessions = engine.journal.sessions(limit).await?;
+    if common.json {
+        sessions.iter().for_each(print_json);
+    } else if sessions.is_empty() {
+        output::line("No session yet. Try: polylogue collaborate \"Outline a weekend hiking trip.\"");
+    } else {
+        let style = Style::of_stdout();
+        sessions.iter().for_each(|summary| print_row(summary, style));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_row(summary: &Summary, style: Style) {
+    let id = summary.id.to_string();
+    let when = summary.last_at.to_string();
+    let state = summary.reason.map_or("unfinished", |reason| reason.as_str());
+    output::line(format!(
+        "{}  {}  {:<13}  {:<15}  {}",
+        style.bold(&id[..8]),
+        style.dim(&when[..16].replace('T', " ")),
+        summary.format,
+        state,
+        shortened(&summary.title)
+    ));
+}
+
+fn shortened(title: &str) -> String {
+    let one_line = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    match one_line.char_indices().nth(TITLE_CHARS) {
+        Some((end, _)) => format!("{}…", one_line[..end].trim_end()),
+        None => one_line,
+    }
+}
+
+fn print_json(summary: &Summary) {
+    let status = if summary.reason.is_some() { "ended" } else { "running" };
+    output::line(json!({
+        "sessionId": summary.id,
+        "format": summary.format,
+        "title": summary.title,
+        "status": status,
+        "reason": summary.reason,
+        "startedAt": summary.started_at.to_string(),
+        "lastAt": summary.last_at.to_string(),
+        "head": summary.head,
+    }));
+}

@@ -1,0 +1,121 @@
+//! The configuration file. Every key is known: a misspelt one is an error that names it.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+use polylogue_core::{
+    money::{Money, Price},
+    setup::Limits,
+};
+use polylogue_providers::{CommandSettings, ProviderSettings, Settings};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+const DEFAULT_FILE: &str = "polylogue.toml";
+const DEFAULT_STORE: &str = "sqlite:data/polylogue.db";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    pub(crate) store: Store,
+    pub(crate) limits: LimitsTable,
+    pub(crate) agents: BTreeMap<String, AgentTable>,
+    pub(crate) collaboration: Collaboration,
+    /// Prompt templates to use instead of the built-in ones: name to file.
+    pub(crate) templates: BTreeMap<String, PathBuf>,
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    pub(crate) commands: BTreeMap<String, CommandSettings>,
+    /// Prices of models, in dollars per million tokens.
+    pub(crate) prices: BTreeMap<String, Price>,
+    /// The folder of the file, which paths in it are relative to.
+    #[serde(skip)]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Store {
+    pub(crate) url: String,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Store { url: DEFAULT_STORE.to_owned() }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LimitsTable {
+    max_usd: Option<Money>,
+    max_tokens: Option<u64>,
+    max_seconds: Option<u64>,
+    call_timeout_seconds: Option<u64>,
+}
+
+impl LimitsTable {
+    pub(crate) fn limits(&self) -> Limits {
+        let default = Limits::default();
+        Limits {
+            max_usd: self.max_usd.unwrap_or(default.max_usd),
+            max_tokens: self.max_tokens.unwrap_or(default.max_tokens),
+            max_seconds: self.max_seconds.unwrap_or(default.max_seconds),
+            call_timeout_seconds: self.call_timeout_seconds.unwrap_or(default.call_timeout_seconds),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AgentTable {
+    pub(crate) model: String,
+    pub(crate) persona: Option<String>,
+    pub(crate) voice: Option<String>,
+    pub(crate) temperature: Option<f64>,
+    pub(crate) max_tokens: Option<u32>,
+    #[serde(default)]
+    pub(crate) stop: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Collaboration {
+    pub(crate) between: Option<Vec<String>>,
+    pub(crate) start: Option<String>,
+    pub(crate) max_rounds: Option<u32>,
+}
+
+impl Config {
+    /// What it says about models.
+    pub(crate) fn models(&self) -> Settings {
+        Settings { providers: self.providers.clone(), commands: self.commands.clone(), prices: self.prices.clone() }
+    }
+
+    /// Reads the named file, or the usual one if there is one.
+    pub(crate) fn read(named: Option<&Path>) -> Result<Config, Failure> {
+        let path = named.unwrap_or(Path::new(DEFAULT_FILE));
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
+            Err(error) => {
+                let problem = match error.kind() {
+                    io::ErrorKind::NotFound => "there is no such file".to_owned(),
+                    kind => kind.to_string(),
+                };
+                return Err(Failure::config(format!("the configuration {} cannot be read: {problem}", path.display())));
+            }
+        };
+        let mut config: Config = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+            let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
+            let problem = error.message().replace('\n', ", ");
+            Failure::config(format!("the configuration {}{place}: {problem}", path.display()))
+        })?;
+        config.folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(config)
+    }
+}

@@ -1,0 +1,104 @@
+//! The engine as this process has it: the store, the models, the hub.
+
+use std::{path::Path, sync::Arc};
+
+use polylogue_core::{
+    id::{Seq, SessionId},
+    setup::ModelRef,
+};
+use polylogue_providers::{
+    Limits, Models, Prices,
+    script::{Recorder, Scripts},
+};
+use polylogue_runtime::{
+    Hub, HubSettings, Ports,
+    port::{CallError, Journal, Model, NoVoice, SystemClock},
+};
+use polylogue_store::SqliteJournal;
+
+use crate::{args::Common, config::Config, failure::Failure};
+
+pub(crate) struct Engine {
+    pub(crate) hub: Hub,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) models: Models,
+    pub(crate) prices: Prices,
+    scripts: Arc<Scripts>,
+}
+
+impl Engine {
+    pub(crate) fn open(common: &Common, config: &Config) -> Result<Engine, Failure> {
+        let journal = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
+        let scripts = Arc::new(Scripts::default());
+        let models = models(config)?.with("script", scripts.clone());
+        let mut model: Arc<dyn Model> = Arc::new(models.clone());
+        if let Some(path) = &common.record {
+            let recorder = Recorder::new(model, path.clone());
+            let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
+            model = Arc::new(recorder.map_err(problem)?);
+        }
+        let ports = Ports { model, voice: Arc::new(NoVoice), journal: journal.clone(), clock: Arc::new(SystemClock) };
+        let prices = Prices::new(config.prices.clone());
+        Ok(Engine { hub: Hub::new(ports, HubSettings::default()), journal, models, prices, scripts })
+    }
+
+    /// Whether a model can be used from here, found out without asking it.
+    pub(crate) fn check(&self, model: &ModelRef) -> Result<(), Failure> {
+        if &*model.provider == "script" {
+            self.scripts.script(&model.model)?;
+            return Ok(());
+        }
+        self.models.check(model).map_err(|error| match error {
+            CallError::Unavailable(what) => Failure::config(format!("{model} cannot be used: {what}")),
+            other => Failure::config(other.to_string()),
+        })
+    }
+
+    /// The session that a person means: a whole id, the beginning of one, or `last`.
+    pub(crate) async fn find(&self, id: &str) -> Result<SessionId, Failure> {
+        let none = || Failure::not_found(format!("there is no session `{id}`: `polylogue sessions list` shows them"));
+        if id == "last" {
+            return self.journal.sessions(1).await?.first().map(|summary| summary.id).ok_or_else(none);
+        }
+        let found = self.journal.find(id, 2).await?;
+        match found.as_slice() {
+            [one] => Ok(*one),
+            [] => Err(none()),
+            _ => Err(Failure::request(format!("several sessions begin with `{id}`: write more of it"))),
+        }
+    }
+
+    pub(crate) async fn head(&self, id: SessionId) -> Result<Seq, Failure> {
+        Ok(self.hub.conversation(id).await?.stage().head())
+    }
+}
+
+/// The models that the configuration and the environment give.
+pub(crate) fn models(config: &Config) -> Result<Models, Failure> {
+    let env = |name: &str| std::env::var(name).ok();
+    Models::new(&config.models(), Limits::default(), env).map_err(|error| Failure::config(error.to_string()))
+}
+
+/// A new id for a session.
+pub(crate) fn new_session_id() -> Result<SessionId, Failure> {
+    Ok(SessionId::from_random(u128::to_be_bytes(random()?)))
+}
+
+/// A new seed for a session.
+pub(crate) fn new_seed() -> Result<u64, Failure> {
+    // A seed that a JSON reader elsewhere can hold exactly.
+    Ok((random()? >> 75) as u64)
+}
+
+fn random() -> Result<u128, Failure> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::internal(format!("the system has no randomness: {error}")))?;
+    Ok(u128::from_be_bytes(bytes))
+}
+
+fn open_store(url: &str) -> Result<Arc<dyn Journal>, Failure> {
+    match url.strip_prefix("sqlite:") {
+        Some(path) if !path.is_empty() => Ok(Arc::new(SqliteJournal::open(Path::new(path))?)),
+        _ => Err(Failure::config(format!("the store `{url}` is not known here: write sqlite:FILE"))),
+    }
+}

@@ -1,0 +1,143 @@
+//! What went wrong, where, and what to do: one line for a person, one object for a program.
+
+use std::process::ExitCode;
+
+use polylogue_core::{NotAJournal, setup::BadSetup};
+use polylogue_providers::script::BadScript;
+use polylogue_runtime::{HubError, port::JournalError};
+use polylogue_store::OpenError;
+use serde_json::json;
+
+use crate::output;
+
+/// The codes of the public contract that a command can end with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Code {
+    InvalidConfig,
+    InvalidRequest,
+    NotFound,
+    Conflict,
+    RateLimited,
+    Internal,
+}
+
+impl Code {
+    fn as_str(self) -> &'static str {
+        match self {
+            Code::InvalidConfig => "INVALID_CONFIG",
+            Code::InvalidRequest => "INVALID_REQUEST",
+            Code::NotFound => "NOT_FOUND",
+            Code::Conflict => "CONFLICT",
+            Code::RateLimited => "RATE_LIMITED",
+            Code::Internal => "INTERNAL",
+        }
+    }
+
+    fn exit(self) -> ExitCode {
+        match self {
+            Code::InvalidConfig | Code::InvalidRequest => ExitCode::from(2),
+            Code::NotFound | Code::Conflict | Code::RateLimited | Code::Internal => ExitCode::from(1),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: Code,
+    message: String,
+}
+
+impl Failure {
+    pub(crate) fn config(message: impl Into<String>) -> Failure {
+        Failure { code: Code::InvalidConfig, message: message.into() }
+    }
+
+    pub(crate) fn request(message: impl Into<String>) -> Failure {
+        Failure { code: Code::InvalidRequest, message: message.into() }
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Failure {
+        Failure { code: Code::NotFound, message: message.into() }
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Failure {
+        Failure { code: Code::Internal, message: message.into() }
+    }
+
+    /// The same, with one more thing that can be done.
+    pub(crate) fn and(self, more: &str) -> Failure {
+        Failure { message: format!("{}, {more}", self.message), ..self }
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Tells it, and what the process is to end with.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        if json {
+            let error = json!({"code": self.code.as_str(), "message": self.message, "context": {}});
+            output::line(json!({"success": false, "error": error}));
+        } else {
+            eprintln!("error: {}", self.message);
+        }
+        self.code.exit()
+    }
+}
+
+/// A command line that cannot be understood. Help and version arrive here too, and are no failure.
+pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args().any(|arg| arg == "--json") {
+        let text = error.render().to_string();
+        let first = text.lines().next().unwrap_or_default();
+        return Failure::request(first.trim_start_matches("error: ")).report(true);
+    }
+    // Nobody is left to tell when even this cannot be printed.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+impl From<HubError> for Failure {
+    fn from(error: HubError) -> Failure {
+        let code = match &error {
+            HubError::NoSuchSession(_) => Code::NotFound,
+            HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
+            HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
+            HubError::Busy(_) => Code::RateLimited,
+            HubError::BadSetup(_) => Code::InvalidConfig,
+            HubError::CannotFork(_) => Code::InvalidRequest,
+            HubError::NotAJournal(_) | HubError::Journal(_) => Code::Internal,
+        };
+        Failure { code, message: error.to_string() }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Failure {
+        Failure::internal(error.to_string())
+    }
+}
+
+impl From<NotAJournal> for Failure {
+    fn from(error: NotAJournal) -> Failure {
+        Failure::internal(error.to_string())
+    }
+}
+
+impl From<BadSetup> for Failure {
+    fn from(error: BadSetup) -> Failure {
+        Failure::config(error.to_string())
+    }
+}
+
+impl From<BadScript> for Failure {
+    fn from(error: BadScript) -> Failure {
+        Failure::config(error.to_string())
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
+        Failure::internal(error.to_string())
+    }
+}
