@@ -7,8 +7,8 @@ mod marks;
 
 use marks::{is_emoji, is_emoticon, is_shortcode};
 
-/// Longer texts are spoken up to here. A line that long would be an hour of speech.
-pub const MAX_CHARS: usize = 40_000;
+/// Longer texts are spoken up to here, which is about twenty minutes of speech.
+pub const MAX_CHARS: usize = 20_000;
 
 /// A mark that is not closed within so many bytes is taken for a plain sign: looking further for each of many
 /// would take time that grows with the square of the text.

@@ -80,7 +80,7 @@ fn a_phrase_is_found_where_it_ends() {
 #[test]
 fn marks_that_never_close_cost_no_more_than_their_length() {
     for mark in ["[", "(", "<a", "*a ", "![", "`", "_a"] {
-        spoken(&mark.repeat(super::MAX_CHARS / 8));
+        spoken(&mark.repeat(super::MAX_CHARS / 4));
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
     collections::BTreeMap,
     fmt, fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -68,7 +68,7 @@ pub fn voices() -> impl Iterator<Item = &'static str> {
 #[derive(Clone)]
 pub struct Kokoro {
     folder: PathBuf,
-    loaded: Arc<OnceLock<Result<Loaded, EngineError>>>,
+    loaded: Arc<Mutex<Option<Arc<Loaded>>>>,
 }
 
 impl fmt::Debug for Kokoro {
@@ -83,8 +83,15 @@ impl Kokoro {
         Kokoro { folder: cache.join(files::FOLDER), loaded: Arc::default() }
     }
 
-    fn loaded(&self) -> Result<&Loaded, EngineError> {
-        self.loaded.get_or_init(|| Loaded::open(&self.folder)).as_ref().map_err(Clone::clone)
+    /// What is loaded, or an attempt at it: what is not there now may have been pulled by the next time.
+    fn loaded(&self) -> Result<Arc<Loaded>, EngineError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = &*loaded {
+            return Ok(loaded.clone());
+        }
+        let opened = Arc::new(Loaded::open(&self.folder).map_err(EngineError::Unavailable)?);
+        *loaded = Some(opened.clone());
+        Ok(opened)
     }
 
     fn speed(profile: &Profile, manner: &Manner) -> f32 {
@@ -103,17 +110,15 @@ impl Engine for Kokoro {
     }
 
     async fn say(&self, words: &str, profile: &Profile, manner: &Manner) -> Result<Sound, EngineError> {
-        // Nothing of the runtime may be touched before its library is loaded.
-        let engine = self.clone();
-        let loaded = tokio::task::spawn_blocking(move || engine.loaded().map(|_| ())).await;
-        loaded.map_err(|_| failed("its thread ended"))??;
+        let (engine, ended) = (self.clone(), |_| failed("its thread ended"));
+        let loaded = tokio::task::spawn_blocking(move || engine.loaded()).await.map_err(ended)??;
+        // Nothing of the runtime may be touched before its library is loaded: that would panic.
         let options = Arc::new(RunOptions::new().map_err(failed)?);
         let stop = StopOnDrop(options.clone());
-        let (engine, words) = (self.clone(), words.to_owned());
-        let (voice, speed) = (profile.kokoro.voice.clone(), Self::speed(profile, manner));
-        let made = tokio::task::spawn_blocking(move || engine.loaded()?.say(&words, &voice, speed, &options)).await;
+        let (words, voice, speed) = (words.to_owned(), profile.kokoro.voice.clone(), Self::speed(profile, manner));
+        let made = tokio::task::spawn_blocking(move || loaded.say(&words, &voice, speed, &options)).await;
         drop(stop);
-        made.map_err(|_| failed("its thread ended"))?
+        made.map_err(ended)?
     }
 }
 
@@ -136,28 +141,19 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn open(folder: &Path) -> Result<Loaded, EngineError> {
-        let missing = || EngineError::Unavailable("Kokoro is not there: run `polylogue voices pull kokoro`".to_owned());
-        let library = files::library_in(folder).filter(|path| path.exists()).ok_or_else(missing)?;
-        let model = folder.join(files::MODEL);
-        if !model.exists() {
-            return Err(missing());
-        }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    /// Loads library and model; the error is what to do.
+    fn open(folder: &Path) -> Result<Loaded, String> {
+        const PULL: &str = "run `polylogue voices pull kokoro`";
+        let library = files::library_in(folder).filter(|path| path.exists());
+        let model = Some(folder.join(files::MODEL)).filter(|path| path.exists());
+        let (Some(library), Some(model)) = (library, model) else { return Err(format!("Kokoro is not there: {PULL}")) };
+        let broken = |error: &dyn fmt::Display| format!("Kokoro cannot be loaded ({error}): {PULL}");
         let environment = ort::init_from(library)
-            .map_err(|error| failed(format!("the runtime library cannot be loaded: {error}")))?
+            .map_err(|error| broken(&error))?
             .with_telemetry(false)
             .build()
-            .map_err(failed)?;
-        let session = Session::builder(&environment)
-            .and_then(|builder| Ok(builder.with_optimization_level(GraphOptimizationLevel::All)?))
-            .and_then(|builder| Ok(builder.with_intra_threads(cores.min(4))?))
-            // Lines differ in length: a plan of memory for each would only pile up.
-            .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
-            // Threads that spin while they wait would take the cores from a language model beside it.
-            .and_then(|builder| Ok(builder.with_intra_op_spinning(false)?))
-            .and_then(|mut builder| builder.commit_from_file(model))
-            .map_err(failed)?;
+            .map_err(|error| broken(&error))?;
+        let session = Self::session(&environment, &model).map_err(|error| broken(&error))?;
         Ok(Loaded {
             folder: folder.to_owned(),
             session: Mutex::new(session),
@@ -165,6 +161,18 @@ impl Loaded {
             phonemes: Phonemes::default(),
             _environment: environment,
         })
+    }
+
+    fn session(environment: &Environment, model: &Path) -> ort::Result<Session> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut builder = Session::builder(environment)?
+            .with_optimization_level(GraphOptimizationLevel::All)?
+            .with_intra_threads(cores.min(4))?
+            // Lines differ in length: a plan of memory for each would only pile up.
+            .with_memory_pattern(false)?
+            // Threads that spin while they wait would take the cores from a language model beside it.
+            .with_intra_op_spinning(false)?;
+        builder.commit_from_file(model)
     }
 
     fn say(
@@ -260,4 +268,52 @@ fn read_style(path: &Path) -> io::Result<Vec<f32>> {
 
 fn failed(error: impl fmt::Display) -> EngineError {
     EngineError::Failed { engine: EngineName::Kokoro, message: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::speech::profiles::Profiles;
+
+    #[tokio::test]
+    async fn what_is_not_there_or_broken_says_how_to_get_it() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let (kokoro, profiles) = (Kokoro::new(cache.path()), Profiles::default());
+        let manner = Manner::default();
+        let say = || kokoro.say("Hello.", profiles.choose(None, 0), &manner);
+        assert!(!is_pulled(cache.path()));
+        let pull = "run `polylogue voices pull kokoro`";
+        assert_eq!(say().await, Err(EngineError::Unavailable(format!("Kokoro is not there: {pull}"))));
+
+        let folder = cache.path().join(files::FOLDER);
+        fs::create_dir(&folder).expect("a folder");
+        fs::write(folder.join(files::MODEL), b"no model").expect("written");
+        fs::write(files::library_in(&folder).expect("a known platform"), b"no library").expect("written");
+        match say().await {
+            Err(EngineError::Unavailable(what)) => {
+                assert!(what.contains("cannot be loaded") && what.contains(pull), "{what}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_built_in_profile_has_a_voice_that_is_pulled() {
+        for profile in Profiles::default().iter() {
+            assert!(voices().any(|voice| voice == profile.kokoro.voice), "{}", profile.kokoro.voice);
+        }
+        let [voice, library] = files::parcels().expect("a known platform");
+        assert_eq!((voice.files.len(), library.files.len()), (29, 1));
+        for parcel in [voice, library] {
+            for source in &parcel.sources {
+                let places = match source {
+                    crate::download::Source::Npm { members, .. } | crate::download::Source::PyPi { members, .. } => {
+                        members
+                    }
+                    crate::download::Source::Web { addresses } => addresses,
+                };
+                assert_eq!(places.len(), parcel.files.len(), "one place for each file");
+            }
+        }
+    }
 }

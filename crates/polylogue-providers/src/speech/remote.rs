@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use bytes::Bytes;
-use reqwest::{Client, RequestBuilder, Response, StatusCode, header};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, header, redirect::Policy};
 use serde_json::Value;
 
 use super::{
@@ -14,6 +14,8 @@ use super::{
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// A connection that brings nothing for so long is given up.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
+/// One request, from the first byte to the last.
+const TIME_LIMIT: Duration = Duration::from_secs(180);
 const TRIES: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// A vendor that wants a longer pause is taken at its word: the clip fails now.
@@ -52,14 +54,21 @@ pub(super) struct Audio {
 #[derive(Clone, Debug)]
 pub(super) struct Remote {
     engine: EngineName,
-    client: Client,
+    /// There is none where the system has no certificates to trust.
+    client: Result<Client, String>,
     key: Option<Secret>,
 }
 
 impl Remote {
     pub(super) fn new(engine: EngineName, key: Option<String>) -> Remote {
-        let client = Client::builder().connect_timeout(CONNECT_LIMIT).read_timeout(SILENCE_LIMIT).build();
-        Remote { engine, client: client.unwrap_or_default(), key: key.map(Secret::new) }
+        let client = Client::builder()
+            .connect_timeout(CONNECT_LIMIT)
+            .read_timeout(SILENCE_LIMIT)
+            .timeout(TIME_LIMIT)
+            // A key in a header of its own would go along to wherever a redirect points.
+            .redirect(Policy::none())
+            .build();
+        Remote { engine, client: client.map_err(|error| error.to_string()), key: key.map(Secret::new) }
     }
 
     pub(super) fn key(&self) -> Option<&str> {
@@ -72,9 +81,10 @@ impl Remote {
         request: impl Fn(&Client) -> RequestBuilder + Send + Sync,
         read: impl Fn(&Audio) -> Result<Sound, String> + Send + Sync,
     ) -> Result<Sound, EngineError> {
+        let client = self.client.as_ref().map_err(|problem| self.network(problem))?;
         let mut pause = FIRST_PAUSE;
         for tries_left in (0..TRIES).rev() {
-            let outcome = self.once(request(&self.client), &read).await;
+            let outcome = self.once(request(client), &read).await;
             let Err(error) = outcome else { return outcome };
             let wait = error.retry_after().unwrap_or(pause);
             if tries_left == 0 || !error.is_passing() || wait > LONGEST_PAUSE {

@@ -93,7 +93,7 @@ pub(crate) const BUILT_IN: [BuiltIn; 10] = [
     BuiltIn {
         name: "steady_storyteller",
         description: "rounded and patient, a British man by the fire",
-        kokoro: ("bm_fable", 0.97),
+        kokoro: ("bm_lewis", 0.92),
         espeak: ("en-gb-scotland+m2", 66, 142),
         openai: ("ballad", "A patient storyteller: rounded, steady, drawing the listener in."),
         elevenlabs: ("JBFqnCBsd6RMkjVDRZzb", 0.55, 0.2, 0.97),

@@ -167,7 +167,7 @@ fn torn(kind: &'static str, bytes: Vec<u8>) -> Response {
 #[tokio::test]
 async fn faults_are_told_apart() {
     type Fault = fn(usize) -> Response;
-    let faults: [(&str, Fault, usize, &str); 9] = [
+    let faults: [(&str, Fault, usize, &str); 10] = [
         (
             "401",
             |_| {
@@ -201,6 +201,12 @@ async fn faults_are_told_apart() {
             |_| (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "0")], "<html>oops</html>").into_response(),
             3,
             "is overloaded or broken (500): it did not say why",
+        ),
+        (
+            "redirect",
+            |_| (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "/elsewhere")]).into_response(),
+            1,
+            "rejects the request (307): it did not say why",
         ),
         (
             "400",

@@ -165,7 +165,8 @@ async fn the_next_engine_is_for_when_one_is_not_there() {
     let absent = || fails(EngineError::Unavailable("get it with `get it`".to_owned()));
     let broken = || fails(EngineError::Rejected { engine: EngineName::OpenAi, status: 400, message: "no".to_owned() });
     let works = || -> Arc<dyn Engine> { Arc::new(Hum::default()) };
-    let cases: [(&str, Vec<Arc<dyn Engine>>, Result<(), &str>); 5] = [
+    type Case = (&'static str, Vec<Arc<dyn Engine>>, Result<(), &'static str>);
+    let cases: [Case; 5] = [
         ("Hello one.", vec![absent(), works()], Ok(())),
         (
             "Hello two.",
