@@ -28,6 +28,8 @@ pub(crate) async fn follow(
     let mut conversation = Conversation::replay(&records[..past])?;
     view.open(&conversation);
     let mut is_stopping = false;
+    // Kept from one turn of the loop to the next: a signal that comes while a line is shown is not lost.
+    let mut pressed = Box::pin(ctrl_c());
     loop {
         tokio::select! {
             published = subscription.next() => match published? {
@@ -40,12 +42,13 @@ pub(crate) async fn follow(
                 Some(Published::Delta { ask, text }) => view.delta(&ask, &text, &conversation),
                 None => break,
             },
-            pressed = ctrl_c() => {
-                if pressed.is_err() || is_stopping {
+            signal = &mut pressed => {
+                if signal.is_err() || is_stopping {
                     // Twice means now: the journal is whole, and the session can be resumed.
                     return Ok(ExitCode::from(INTERRUPTED));
                 }
                 is_stopping = true;
+                pressed = Box::pin(ctrl_c());
                 let hub = engine.hub.clone();
                 tokio::spawn(async move { hub.stop(id).await });
             }

@@ -61,7 +61,7 @@ pub(super) struct Remote {
 
 impl Remote {
     pub(super) fn new(engine: EngineName, key: Option<String>) -> Remote {
-        let client = Client::builder()
+        let client = crate::tls::client()
             .connect_timeout(CONNECT_LIMIT)
             .read_timeout(SILENCE_LIMIT)
             .timeout(TIME_LIMIT)
