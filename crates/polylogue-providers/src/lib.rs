@@ -1,7 +1,7 @@
 //! What can think and what can speak: connectors behind the runtime's ports.
 //!
 //! [`Models`] is every language model behind one port; a connector per vendor turns a request into that
-//! vendor's wire form and its answer back. Vendor JSON stays in here. Nothing here retries, and the process
+//! vendor's wire form and its answer back. [`speech`] does the same for voices. Vendor JSON stays in here. Nothing here retries, and the process
 //! environment is read only through the closure that the binary gives.
 
 mod answer;
@@ -9,10 +9,13 @@ mod anthropic;
 pub mod catalogue;
 mod command;
 mod connector;
+pub mod download;
 mod fault;
 mod frames;
 mod gemini;
 mod http;
+#[cfg(test)]
+mod loopback;
 pub mod models;
 mod ollama;
 mod openai;
@@ -23,6 +26,7 @@ mod schema;
 pub mod script;
 mod secret;
 mod settings;
+pub mod speech;
 
 pub use models::{BadSettings, Models};
 pub use prices::Prices;

@@ -11,6 +11,7 @@ use polylogue_core::{
     ask::Ask,
     format::collaboration::Decision,
     id::{AskId, LineId, PersonId},
+    line::Speaker,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -126,8 +127,11 @@ impl Drive {
     fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
         let (stage, voice) = (self.conversation.stage(), self.ports.voice.clone());
         let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
-        let profile = line.ask.as_ref().and_then(|ask| stage.cast().agent(&ask.agent)?.voice.clone());
-        let speech = Speech { session: stage.setup().id, line, profile };
+        let agents = stage.cast().agents();
+        let seat = agents.iter().position(|agent| line.speaker == Speaker::Agent(agent.name.clone()));
+        let profile = seat.and_then(|seat| agents[seat].voice.clone());
+        let seat = seat.unwrap_or_default();
+        let speech = Speech { session: stage.setup().id, line, profile, seat, tone: None, place: Vec::new() };
         async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },

@@ -1,5 +1,6 @@
 //! The core through its public surface.
 
 mod collaboration;
+mod corpus;
 mod properties;
 mod support;

@@ -17,6 +17,7 @@ use polylogue_core::{
 };
 
 use super::View;
+use crate::output;
 
 /// The longest lines that are comfortable to read.
 const MAX_WIDTH: usize = 96;
@@ -115,7 +116,7 @@ impl Terminal {
     }
 
     fn print(&self, text: &str) {
-        self.status.suspend(|| println!("{text}"));
+        self.status.suspend(|| output::line(text));
     }
 
     fn show_status(&self, conversation: &Conversation) {
@@ -187,7 +188,7 @@ impl View for Terminal {
         let stage = conversation.stage();
         let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
         let costs = costs_in_words(&Costs::of(conversation));
-        println!("{}", self.style.dim(&format!("{state} · {costs} · session {}", stage.setup().id)));
+        output::line(self.style.dim(&format!("{state} · {costs} · session {}", stage.setup().id)));
     }
 }
 
