@@ -17,7 +17,7 @@ use crate::{
     connector::{Dialect, Outgoing, Reader, Unreadable, tokens},
     frames::Framing,
     params::{Names, Param, Params},
-    schema,
+    schema::{self, Lengths},
 };
 
 /// The version of the API that the requests below are written for.
@@ -50,6 +50,10 @@ impl Dialect for Anthropic {
             ("structured outputs", &[Param::Schema]),
             ("output_config", &[Param::Effort, Param::Schema]),
             ("cache_control", &[Param::CacheControl]),
+            // What a proxy makes of it, when the server behind it knows only texts and no schemas.
+            ("content", &[Param::CacheControl]),
+            ("response_format", &[Param::Schema]),
+            ("reasoning_effort", &[Param::Effort]),
             ("stream", &[Param::Stream]),
         ]
     }
@@ -64,7 +68,7 @@ impl Dialect for Anthropic {
         }
         if let Some(shape) = &request.shape {
             if takes(Param::Schema) {
-                let format = json!({"type": "json_schema", "schema": schema::plain(&shape.schema())});
+                let format = json!({"type": "json_schema", "schema": schema::plain(&shape.schema(), Lengths::Told)});
                 output.insert("format".to_owned(), format);
             } else {
                 system = format!("{system}\n\n{}", schema::instruction(&shape.schema())).trim().to_owned();
@@ -74,7 +78,8 @@ impl Dialect for Anthropic {
         body.insert("model".to_owned(), json!(request.model.model));
         body.insert("max_tokens".to_owned(), json!(request.max_output_tokens()));
         if !system.is_empty() {
-            body.insert("system".to_owned(), json!([block(&system, takes(Param::CacheControl))]));
+            let system = if takes(Param::CacheControl) { json!([block(&system, true)]) } else { json!(system) };
+            body.insert("system".to_owned(), system);
         }
         body.insert("messages".to_owned(), messages(request, takes(Param::CacheControl)));
         let stops: Vec<&String> = request.sampling.stop.iter().filter(|stop| !stop.trim().is_empty()).collect();
@@ -95,7 +100,7 @@ impl Dialect for Anthropic {
     }
 }
 
-/// The thread and what is said now. The end of the thread is marked for the cache: next time everything up to
+/// The thread and what is said now, as blocks where the cache needs them and as plain texts elsewhere. The end of the thread is marked for the cache: next time everything up to
 /// there is read from it, and only what was added is new.
 fn messages(request: &Request, caches: bool) -> Value {
     let said = request.thread.messages().iter().filter(|message| !message.text.trim().is_empty());
@@ -107,7 +112,8 @@ fn messages(request: &Request, caches: bool) -> Value {
             Role::User => "user",
             Role::Assistant => "assistant",
         };
-        json!({"role": role, "content": [block(text, caches && Some(at) == last_of_thread)]})
+        let content = if caches { json!([block(text, Some(at) == last_of_thread)]) } else { json!(text) };
+        json!({"role": role, "content": content})
     });
     wire.collect()
 }

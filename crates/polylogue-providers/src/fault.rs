@@ -68,9 +68,14 @@ impl Fault {
         Fault { status, message, words, param, retry_after }
     }
 
+    /// Whether the machine-readable words contain one of these. Messages speak of billing for other reasons too.
+    fn is_called(&self, parts: &[&str]) -> bool {
+        parts.iter().any(|part| self.words.iter().any(|word| word.contains(part)))
+    }
+
     fn says(&self, parts: &[&str]) -> bool {
         let message = self.message.to_lowercase();
-        parts.iter().any(|part| message.contains(part) || self.words.iter().any(|word| word.contains(part)))
+        self.is_called(parts) || parts.iter().any(|part| message.contains(part))
     }
 
     /// Whether the server does not know the path, which is something else than not knowing the model.
@@ -168,14 +173,21 @@ impl From<Fault> for CallError {
         ];
         const KEY: [&str; 5] =
             ["authentication_error", "invalid_api_key", "api_key_invalid", "api key not valid", "unauthenticated"];
-        const QUOTA: [&str; 4] = ["insufficient_quota", "billing", "spend_limit", "credit balance"];
-        const REFUSED: [&str; 4] =
-            ["content_policy", "content_filter", "content management policy", "prohibited_content"];
+        const QUOTA: [&str; 3] = ["insufficient_quota", "billing", "spend_limit"];
+        const REFUSED: [&str; 5] = [
+            "content_policy",
+            "content_filter",
+            "content management policy",
+            "prohibited_content",
+            "input was flagged",
+        ];
         let Fault { status, retry_after, .. } = fault;
         let message = fault.message.clone();
-        if matches!(status, 401 | 403) || fault.says(&KEY) {
+        if fault.says(&REFUSED) {
+            CallError::Refused(message)
+        } else if matches!(status, 401 | 403) || fault.says(&KEY) {
             CallError::Unauthorized(message)
-        } else if status == 402 || fault.says(&QUOTA) {
+        } else if status == 402 || fault.is_called(&QUOTA) || fault.says(&["credit balance"]) {
             CallError::Rejected(message)
         } else if status == 413 || (status < 429 && fault.says(&CONTEXT)) {
             CallError::ContextTooLong(message)
@@ -183,8 +195,6 @@ impl From<Fault> for CallError {
             CallError::RateLimited { retry_after, message }
         } else if matches!(status, 503 | 529) || fault.says(&["overloaded"]) {
             CallError::Overloaded { retry_after, message }
-        } else if fault.says(&REFUSED) {
-            CallError::Refused(message)
         } else if status >= 500 && fault.says(&CONTEXT) {
             CallError::ContextTooLong(message)
         } else if !(400..500).contains(&status) {

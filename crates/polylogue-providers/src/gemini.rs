@@ -16,7 +16,7 @@ use crate::{
     connector::{Dialect, Outgoing, Reader, Unreadable, counted, tokens},
     frames::Framing,
     params::{Names, Param, Params},
-    schema,
+    schema::{self, Lengths},
 };
 
 /// Stop sequences that the API takes; the others are applied on our side.
@@ -82,7 +82,7 @@ impl Dialect for Gemini {
         if let Some(shape) = &request.shape {
             if takes(Param::Schema) {
                 config.insert("responseMimeType".to_owned(), json!("application/json"));
-                config.insert("responseJsonSchema".to_owned(), schema::plain(&shape.schema()));
+                config.insert("responseJsonSchema".to_owned(), schema::plain(&shape.schema(), Lengths::Told));
             } else {
                 system = format!("{system}\n\n{}", schema::instruction(&shape.schema())).trim().to_owned();
             }

@@ -15,7 +15,7 @@ use crate::{
     frames::Framing,
     openai::{self, OpenAi},
     params::{Names, Param, Params},
-    schema,
+    schema::{self, Lengths},
 };
 
 /// The other door.
@@ -54,7 +54,7 @@ impl Dialect for Ollama {
             if without.has(Param::Schema) {
                 system = format!("{system}\n\n{}", schema::instruction(&shape.schema())).trim().to_owned();
             } else {
-                body.insert("format".to_owned(), schema::plain(&shape.schema()));
+                body.insert("format".to_owned(), schema::plain(&shape.schema(), Lengths::LeastKept));
             }
         }
         let mut options = Map::new();

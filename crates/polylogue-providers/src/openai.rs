@@ -19,7 +19,7 @@ use crate::{
     connector::{Dialect, Outgoing, Reader, Unreadable, counted, tokens},
     frames::Framing,
     params::{Names, Param, Params},
-    schema,
+    schema::{self, Lengths},
 };
 
 /// Stop sequences that the API takes; the others are applied on our side.
@@ -78,11 +78,12 @@ impl Dialect for OpenAi {
         // Filled in last, but its place is here: what a cache looks at comes before what changes.
         body.insert("messages".to_owned(), Value::Null);
         if let Some(shape) = &request.shape {
-            let schema = schema::strict(&shape.schema());
             if takes(Param::Schema) {
+                let schema = schema::strict(&shape.schema(), Lengths::Told);
                 let format = json!({"name": "reply", "strict": true, "schema": schema});
                 body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": format}));
             } else if takes(Param::JsonMode) {
+                let schema = schema::strict(&shape.schema(), Lengths::LeastKept);
                 body.insert("response_format".to_owned(), json!({"type": "json_object", "schema": schema}));
             } else {
                 system = format!("{system}\n\n{}", schema::instruction(&shape.schema())).trim().to_owned();

@@ -5,9 +5,19 @@
 
 use serde_json::{Map, Value, json};
 
+/// What becomes of the lengths of texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lengths {
+    /// The vendors' schema modes do not take them.
+    Told,
+    /// Servers that decode by a grammar can hold to the least length, and small models need it: an empty text
+    /// fits every other rule. The greatest stays a word of advice, because it makes grammars slow.
+    LeastKept,
+}
+
 /// For OpenAI's strict mode: every property is required, what may be absent may be null, nothing else is allowed.
-pub(crate) fn strict(schema: &Value) -> Value {
-    walk(schema, &|properties, required| {
+pub(crate) fn strict(schema: &Value, lengths: Lengths) -> Value {
+    walk(schema, lengths, &|properties, required| {
         let nullable = |(name, schema): (&String, &Value)| {
             let schema =
                 if required.contains(name) { schema.clone() } else { json!({"anyOf": [schema, {"type": "null"}]}) };
@@ -19,31 +29,32 @@ pub(crate) fn strict(schema: &Value) -> Value {
 }
 
 /// For the vendors that let a property be absent: Anthropic, Gemini, Ollama.
-pub(crate) fn plain(schema: &Value) -> Value {
-    walk(schema, &|properties, required| (properties.clone(), required.to_vec()))
+pub(crate) fn plain(schema: &Value, lengths: Lengths) -> Value {
+    walk(schema, lengths, &|properties, required| (properties.clone(), required.to_vec()))
 }
 
 /// What a dialect makes of an object's properties, given which of them are required.
 type Rule<'a> = &'a dyn Fn(&Map<String, Value>, &[String]) -> (Map<String, Value>, Vec<String>);
 
-fn walk(schema: &Value, rule: Rule<'_>) -> Value {
+fn walk(schema: &Value, lengths: Lengths, rule: Rule<'_>) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut adapted = Map::new();
     for (keyword, value) in schema {
         match keyword.as_str() {
-            "minLength" | "required" => {}
+            "required" => {}
+            "minLength" if lengths == Lengths::Told => {}
             "maxLength" => {
                 adapted.insert("description".to_owned(), json!(format!("At most {value} characters.")));
             }
             "items" => {
-                adapted.insert(keyword.clone(), walk(value, rule));
+                adapted.insert(keyword.clone(), walk(value, lengths, rule));
             }
             "properties" => {
                 let walked: Map<String, Value> = value
                     .as_object()
                     .into_iter()
                     .flatten()
-                    .map(|(name, schema)| (name.clone(), walk(schema, rule)))
+                    .map(|(name, schema)| (name.clone(), walk(schema, lengths, rule)))
                     .collect();
                 let required: Vec<String> = schema
                     .get("required")
@@ -113,18 +124,21 @@ mod tests {
             "required": ["message", "handoff", "final"],
             "additionalProperties": false,
         });
-        assert_eq!(strict(&envelope()), expected);
+        assert_eq!(strict(&envelope(), Lengths::Told), expected);
         // Models write the properties in the order of the schema: the message must come first.
-        let text = strict(&envelope()).to_string();
+        let text = strict(&envelope(), Lengths::Told).to_string();
         assert!(text.find("\"message\"").unwrap() < text.find("\"handoff\"").unwrap());
         assert!(text.find("\"handoff\"").unwrap() < text.find("\"final\"").unwrap());
     }
 
     #[test]
     fn plain_leaves_the_optional_out_of_what_is_required() {
-        let schema = plain(&envelope());
+        let schema = plain(&envelope(), Lengths::Told);
         assert_eq!(schema["required"], json!(["message"]));
         assert_eq!(schema["properties"]["handoff"]["required"], json!(["to", "task"]));
         assert!(!schema.to_string().contains("Length"));
+        let kept = plain(&envelope(), Lengths::LeastKept);
+        assert_eq!(kept["properties"]["message"], json!({"type": "string", "minLength": 1}));
+        assert!(!kept.to_string().contains("maxLength"));
     }
 }

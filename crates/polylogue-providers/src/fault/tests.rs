@@ -34,6 +34,20 @@ fn every_fault_is_what_a_caller_can_act_on() {
         (429, anthropic("rate_limit_error", "This request would exceed your rate limit"), "RateLimited"),
         (429, openai("insufficient_quota", "insufficient_quota", "You exceeded your current quota"), "Rejected"),
         (400, anthropic("invalid_request_error", "Your credit balance is too low"), "Rejected"),
+        (
+            429,
+            gemini(
+                429,
+                "RESOURCE_EXHAUSTED",
+                "You exceeded your current quota, please check your plan and billing details.",
+            ),
+            "RateLimited",
+        ),
+        (
+            403,
+            json!({"error": {"code": 403, "message": "Your input was flagged", "metadata": {"flagged_input": "x"}}}),
+            "Refused",
+        ),
         (529, anthropic("overloaded_error", "Overloaded"), "Overloaded"),
         (0, anthropic("overloaded_error", "Overloaded"), "Overloaded"),
         (503, gemini(503, "UNAVAILABLE", "The model is overloaded."), "Overloaded"),

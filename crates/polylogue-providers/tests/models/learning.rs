@@ -84,6 +84,11 @@ async fn every_vendor_s_way_of_refusing_is_understood() {
     let cases = [
         (vendor::ANTHROPIC, anthropic("This model does not support the effort parameter."), "/output_config/effort"),
         (vendor::ANTHROPIC, anthropic("output_config.format: Extra inputs are not permitted"), "/output_config/format"),
+        (
+            vendor::ANTHROPIC,
+            anthropic("cache_control: Extra inputs are not permitted"),
+            "/messages/1/content/0/cache_control",
+        ),
         (vendor::ANTHROPIC, anthropic("stop_sequences: Extra inputs are not permitted"), "/stop_sequences"),
         (vendor::GEMINI, gemini("Thinking level is not supported for this model."), "/generationConfig/thinkingConfig"),
         (

@@ -197,10 +197,15 @@ async fn gemini_gets_its_own_form() {
 async fn ollama_gets_the_schema_in_format_and_a_context_that_fits() {
     let seen = sent(full("ollama/llama3.2")).await;
     assert_eq!(seen.path, "/api/chat");
+    // A grammar can hold to the least length.
+    let mut schema = plain();
+    for text in ["/properties/message", "/properties/handoff/properties/task"] {
+        schema.pointer_mut(text).unwrap()["minLength"] = json!(1);
+    }
     let expected = json!({
         "model": "llama3.2",
         "messages": openai_messages(),
-        "format": plain(),
+        "format": schema,
         "options": {"num_predict": 300, "num_ctx": 8192, "temperature": 0.7, "stop": ["\n\n", "Bob:"]},
         "stream": true,
     });
