@@ -6,7 +6,10 @@ use polylogue_core::{
     money::Price,
     setup::{Agent, ModelRef, Sampling},
 };
-use polylogue_providers::resolve::{AS_OF, BUILT_IN, BuiltIn, Ending, resolve};
+use polylogue_providers::{
+    resolve::{AS_OF, BUILT_IN, BuiltIn, Ending, resolve},
+    speech::Profiles,
+};
 use polylogue_runtime::port::{Clock, SystemClock};
 
 use crate::{
@@ -37,6 +40,10 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
         _ => failure,
     })?;
     warn_of_ending(&model);
+    if let Some(voice) = table.and_then(|table| table.voice.as_deref()) {
+        let profiles = Profiles::with(config.voices.clone());
+        profiles.get(voice).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))?;
+    }
     Ok(Agent {
         name: id,
         price: engine.prices.of(&model),

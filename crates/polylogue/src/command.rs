@@ -5,3 +5,4 @@ pub(crate) mod collaborate;
 pub(crate) mod doctor;
 pub(crate) mod models;
 pub(crate) mod sessions;
+pub(crate) mod voices;

@@ -10,7 +10,10 @@ use polylogue_core::{
     money::{Money, Price},
     setup::Limits,
 };
-use polylogue_providers::{CommandSettings, ProviderSettings, Settings};
+use polylogue_providers::{
+    CommandSettings, ProviderSettings, Settings,
+    speech::{EngineName, ProfileSettings},
+};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -25,6 +28,9 @@ pub(crate) struct Config {
     pub(crate) limits: LimitsTable,
     pub(crate) agents: BTreeMap<String, AgentTable>,
     pub(crate) collaboration: Collaboration,
+    pub(crate) artifacts: Artifacts,
+    pub(crate) speech: Speech,
+    pub(crate) voices: BTreeMap<String, ProfileSettings>,
     /// Prompt templates to use instead of the built-in ones: name to file.
     pub(crate) templates: BTreeMap<String, PathBuf>,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
@@ -46,6 +52,28 @@ impl Default for Store {
     fn default() -> Self {
         Store { url: DEFAULT_STORE.to_owned() }
     }
+}
+
+/// Where files that sessions make are kept.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Artifacts {
+    pub(crate) dir: PathBuf,
+}
+
+impl Default for Artifacts {
+    fn default() -> Self {
+        Artifacts { dir: PathBuf::from("artifacts") }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Speech {
+    /// The engine to speak with; without it, the best that is there.
+    pub(crate) engine: Option<EngineName>,
+    pub(crate) elevenlabs_model: Option<String>,
+    pub(crate) openai_model: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -84,6 +112,8 @@ pub(crate) struct AgentTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Collaboration {
+    /// Whether its lines are spoken unless the command says otherwise.
+    pub(crate) speech: bool,
     pub(crate) between: Option<Vec<String>>,
     pub(crate) start: Option<String>,
     pub(crate) max_rounds: Option<u32>,

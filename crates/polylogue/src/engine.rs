@@ -12,11 +12,11 @@ use polylogue_providers::{
 };
 use polylogue_runtime::{
     Hub, HubSettings, Ports,
-    port::{CallError, Journal, Model, NoVoice, SystemClock},
+    port::{CallError, Journal, Model, SystemClock},
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, config::Config, failure::Failure};
+use crate::{args::Common, config::Config, failure::Failure, speech};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -37,7 +37,12 @@ impl Engine {
             let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
             model = Arc::new(recorder.map_err(problem)?);
         }
-        let ports = Ports { model, voice: Arc::new(NoVoice), journal: journal.clone(), clock: Arc::new(SystemClock) };
+        let ports = Ports {
+            model,
+            voice: Arc::new(speech::speaker(config)),
+            journal: journal.clone(),
+            clock: Arc::new(SystemClock),
+        };
         let prices = Prices::new(config.prices.clone());
         Ok(Engine { hub: Hub::new(ports, HubSettings::default()), journal, models, prices, scripts })
     }

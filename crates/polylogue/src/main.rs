@@ -8,6 +8,7 @@ mod engine;
 mod failure;
 mod follow;
 mod output;
+mod speech;
 mod view;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
+        Command::Voices(voices) => command::voices::run(&args.common, voices).await,
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,
     }

@@ -6,6 +6,7 @@ use polylogue_core::setup::ModelRef;
 use polylogue_providers::{
     catalogue::{self, Caching, Probe, Structured},
     resolve::BUILT_IN,
+    speech::Standing,
 };
 use serde_json::json;
 
@@ -15,7 +16,7 @@ use crate::{
     config::Config,
     engine::Engine,
     failure::Failure,
-    output,
+    output, speech,
     view::Style,
 };
 
@@ -34,6 +35,7 @@ pub(crate) async fn run(common: &Common, args: Doctor) -> Result<ExitCode, Failu
             findings.push(found("store", true, common.store.as_deref().unwrap_or(&config.store.url)));
             findings.extend(providers(&engine));
             findings.extend(own_agents(&config, &engine));
+            findings.extend(voices(&config).await);
             if args.live {
                 for model in worth_asking(&config, &engine) {
                     findings.push(ask(&model, &engine).await);
@@ -68,6 +70,15 @@ fn providers(engine: &Engine) -> Vec<Finding> {
         Some(missing) => found(&listing.provider, false, missing),
     };
     listings.into_iter().map(finding).collect()
+}
+
+async fn voices(config: &Config) -> Vec<Finding> {
+    let standings = speech::settings(config).standings().await;
+    let finding = |standing: Standing| match &standing.state {
+        Ok(said) => found(&format!("voice {}", standing.engine), true, said),
+        Err(what_to_do) => found(&format!("voice {}", standing.engine), false, what_to_do),
+    };
+    standings.into_iter().map(finding).collect()
 }
 
 fn own_agents(config: &Config, engine: &Engine) -> Vec<Finding> {

@@ -1,26 +1,26 @@
 //! `polylogue sessions`: the recorded conversations.
 
+mod export;
 mod list;
 mod replay;
 mod show;
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use polylogue_core::{
     id::{LineId, Seq, SessionId},
     money::Money,
-    projection::{self, Outcome},
     setup::{Change, Limits, Recast},
 };
 
 use crate::{
     agents,
-    args::{self, Common, Form, Sessions},
+    args::{self, Common, Sessions},
     config::Config,
     engine::{self, Engine},
     failure::Failure,
     follow::follow,
-    output, view,
+    view,
 };
 
 pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Failure> {
@@ -47,7 +47,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
             engine.hub.fork(id, Seq(at), new_id, change).await?;
             follow(&engine, new_id, Seq::START, view::new(common).as_mut()).await
         }
-        Sessions::Export { id, form, out } => export(&engine, engine.find(&id).await?, form, out.as_deref()).await,
+        Sessions::Export { id, form, out } => export::run(&config, &engine, engine.find(&id).await?, form, out).await,
     }
 }
 
@@ -72,22 +72,4 @@ async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args:
         }));
     }
     Ok(Change { limits: (limits != now).then_some(limits), max_rounds: args.max_rounds, recast })
-}
-
-async fn export(engine: &Engine, id: SessionId, form: Form, out: Option<&Path>) -> Result<ExitCode, Failure> {
-    let conversation = engine.hub.conversation(id).await?;
-    let text = match form {
-        Form::Txt => projection::plain_text(&conversation),
-        Form::Md => projection::markdown(&conversation),
-        Form::Json => {
-            let json = serde_json::to_string_pretty(&Outcome::of(&conversation));
-            format!("{}\n", json.expect("a result has string keys"))
-        }
-    };
-    match out {
-        None => output::text(text),
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::request(format!("{} cannot be written: {}", path.display(), error.kind())))?,
-    }
-    Ok(ExitCode::SUCCESS)
 }
