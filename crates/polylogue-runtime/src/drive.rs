@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnord
 use polylogue_core::{
     Conversation, Cut, Event, Halt, Input, Record, Rejected, Step,
     ask::Ask,
-    format::collaboration::Decision,
+    format::{chorus, collaboration},
     id::{AskId, LineId, PersonId},
 };
 use tokio::{
@@ -126,8 +126,10 @@ impl Drive {
     fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
         let (stage, voice) = (self.conversation.stage(), self.ports.voice.clone());
         let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
-        let profile = line.ask.as_ref().and_then(|ask| stage.cast().agent(&ask.agent)?.voice.clone());
-        let speech = Speech { session: stage.setup().id, line, profile };
+        let agent = line.ask.as_ref().and_then(|ask| stage.cast().agent(&ask.agent));
+        let profile = line.voice.clone().or_else(|| agent?.voice.clone());
+        let place = self.conversation.clip_place(&line);
+        let speech = Speech { session: stage.setup().id, line, profile, place };
         async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },
@@ -179,8 +181,14 @@ impl Drive {
     fn warn_about(&self, event: &Event) {
         let session = self.conversation.stage().setup().id;
         match event {
-            Event::Collaboration(Decision::Concluded { problem: Some(problem), .. }) => {
+            Event::Collaboration(collaboration::Decision::Concluded { problem: Some(problem), .. }) => {
                 tracing::warn!(%session, %problem, "a reply could not be read and is shown as it came");
+            }
+            Event::Chorus(chorus::Decision::Reasked { ask, problem }) => {
+                tracing::info!(%session, %ask, %problem, "a reply could not be used and is asked for again");
+            }
+            Event::Chorus(chorus::Decision::SlotFailed { slot, message, kind: None, .. }) => {
+                tracing::warn!(%session, %slot, %message, "a slot falls out of its turn");
             }
             Event::AskFailed { ask, failure, .. } => {
                 tracing::warn!(%session, %ask, failure = %failure.message, "a call failed");

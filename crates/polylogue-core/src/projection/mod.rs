@@ -1,10 +1,12 @@
 //! Views of a journal. Each is a pure function of it, computed when somebody looks.
 
+mod chorus;
 mod fork;
 mod insight;
 mod outcome;
 mod text;
 
+pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError};
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};

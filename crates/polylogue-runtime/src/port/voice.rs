@@ -28,8 +28,11 @@ impl Voice for NoVoice {
 pub struct Speech {
     pub session: SessionId,
     pub line: Line,
-    /// The voice profile of the speaker, where one was chosen.
+    /// The voice profile of the line or else of its speaker, where one was chosen.
     pub profile: Option<std::sync::Arc<str>>,
+    /// Where the format wants the clip within the session's folder: folders, then the name without its ending.
+    /// When empty, the clip is named after line and speaker.
+    pub place: Vec<String>,
 }
 
 impl Speech {

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{AnsiColors, OwoColorize};
 use polylogue_core::{
     Conversation, Event, Record,
+    format::chorus::Turn,
     id::AskId,
     line::{Line, LineKind, Speaker},
     projection::Costs,
@@ -69,7 +70,7 @@ impl Style {
     /// A line of the conversation, with an empty line after it.
     pub(crate) fn line(self, line: &Line, conversation: &Conversation) -> String {
         match line.kind {
-            LineKind::User | LineKind::Message => {
+            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
                 let shown = format!("{}:", line.speaker);
                 let name = self.name(&line.speaker, &shown, conversation);
                 if !self.is_rich {
@@ -195,6 +196,7 @@ impl View for Terminal {
 fn counter(ask: &AskId, conversation: &Conversation) -> String {
     match &conversation.stage().setup().format {
         FormatSetup::Collaboration(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
+        FormatSetup::Chorus(_) => format!("turn {} of 3", Turn::at(ask.turn).index()),
     }
 }
 
