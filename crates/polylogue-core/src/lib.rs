@@ -19,6 +19,7 @@ mod prompt;
 mod reason;
 pub mod reply;
 pub mod setup;
+pub mod spoken;
 mod stage;
 mod step;
 mod time;

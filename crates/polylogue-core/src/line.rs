@@ -82,15 +82,24 @@ pub struct Line {
 }
 
 /// The audio of one line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Clip {
     /// Relative to the artifacts folder, with forward slashes.
     pub path: String,
     pub duration_ms: u64,
+    /// How loud it is as a whole, in LUFS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loudness_lufs: Option<f32>,
+    /// The voice profile that it was spoken with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voice: Option<Arc<str>>,
+    /// The speech engine that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Arc<str>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ClipState {
     /// The line is not spoken aloud.
     Unspoken,

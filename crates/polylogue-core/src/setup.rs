@@ -263,7 +263,7 @@ pub enum BadSetup {
     EmptyMessage,
     #[error("a chorus has 1 to {max} slots, each number once: {0}", max = chorus::SlotId::MAX)]
     Slots(String),
-    #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits and `_`: {0}")]
+    #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`: {0}")]
     Voices(String),
     #[error("the limit {0} is 0: nothing could be said within it")]
     ZeroLimit(&'static str),

@@ -1,45 +1,184 @@
-//! All the models there are here, behind one port: a request goes to the provider that its model names.
+//! Every model that can be asked from here, behind the one port: the provider's name says which.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod source;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use async_trait::async_trait;
+use polylogue_core::setup::ModelRef;
 use polylogue_runtime::port::{Call, CallError, Model, Reply};
 
-/// Providers by name.
+use self::source::{BUILT_IN, Source};
+use crate::{
+    command::Command,
+    http::Http,
+    settings::{Limits, Settings},
+};
+
+/// Names that are not for a provider of one's own.
+const RESERVED: [&str; 3] = ["command", "local", "script"];
+
+/// The port for all models. Unknown providers and missing keys are told when they are asked for.
 #[derive(Clone, Default)]
 pub struct Models {
-    providers: BTreeMap<Arc<str>, Arc<dyn Model>>,
+    providers: BTreeMap<String, Provider>,
 }
 
-impl std::fmt::Debug for Models {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.names()).finish()
-    }
+/// One provider and whether it can be used.
+#[derive(Clone)]
+pub(crate) struct Provider {
+    pub(crate) kind: &'static str,
+    pub(crate) state: State,
+}
+
+#[derive(Clone)]
+pub(crate) enum State {
+    Ready(Arc<dyn Model>),
+    /// What a person has to do first.
+    Missing(String),
+}
+
+/// Why the settings for models cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadSettings {
+    #[error("the address of provider `{0}` cannot be used: write it as http://host:port/path")]
+    Address(String),
+    #[error("a provider cannot be called `{0}`: choose another name")]
+    Name(String),
+    #[error("provider `{0}` has no address: give it a base_url")]
+    NoAddress(String),
+    #[error("the key of provider `{0}` cannot be sent: it has characters that a key cannot have")]
+    Key(String),
+    #[error("command `{0}` names no program")]
+    NoProgram(String),
+    #[error("the HTTP client cannot be set up: {0}")]
+    Client(reqwest::Error),
 }
 
 impl Models {
+    /// From what the configuration says. `env` is the only way in which the environment is read.
+    pub fn new(
+        settings: &Settings,
+        limits: Limits,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Result<Models, BadSettings> {
+        let env = |name: &str| env(name).filter(|value| !value.trim().is_empty());
+        // A proxy's address may carry a password.
+        let http = Http::new(limits, &env).map_err(|error| BadSettings::Client(error.without_url()))?;
+        let mut models = Models { providers: BTreeMap::new() };
+        let mut keys = Vec::new();
+        for built_in in &BUILT_IN {
+            let own = settings.providers.get(built_in.name);
+            let source = Source::of_built_in(built_in, own, &env)?;
+            keys.extend(source.key.clone());
+            models.providers.insert(built_in.name.to_owned(), source.connect(&http)?);
+        }
+        for (name, own) in &settings.providers {
+            if RESERVED.contains(&name.as_str()) || name.is_empty() || name.contains('/') {
+                return Err(BadSettings::Name(name.clone()));
+            }
+            if !models.providers.contains_key(name) {
+                let source = Source::of_own(name, own, &env)?;
+                keys.extend(source.key.clone());
+                models.providers.insert(name.clone(), source.connect(&http)?);
+            }
+        }
+        for (name, command) in &settings.commands {
+            if command.program.trim().is_empty() {
+                return Err(BadSettings::NoProgram(name.clone()));
+            }
+            let model = Arc::new(Command::new(command.clone(), keys.clone()));
+            let provider = Provider { kind: "command", state: State::Ready(model) };
+            models.providers.insert(format!("command/{name}"), provider);
+        }
+        Ok(models)
+    }
+
+    /// Adds a provider that is made elsewhere: scripted replies, the embedded model.
     #[must_use]
-    pub fn with(mut self, provider: &str, model: Arc<dyn Model>) -> Models {
-        self.providers.insert(provider.into(), model);
+    pub fn with(mut self, provider: &'static str, model: Arc<dyn Model>) -> Models {
+        self.providers.insert(provider.to_owned(), Provider { kind: provider, state: State::Ready(model) });
         self
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.providers.keys().map(|name| &**name)
+    /// Whether the model's provider can be used as things are, or what to do first.
+    pub fn check(&self, model: &ModelRef) -> Result<(), CallError> {
+        self.find(model).map(|_| ())
+    }
+
+    pub(crate) fn providers(&self) -> impl Iterator<Item = (&str, &Provider)> {
+        self.providers.iter().map(|(name, provider)| (name.as_str(), provider))
+    }
+
+    fn find(&self, model: &ModelRef) -> Result<&Arc<dyn Model>, CallError> {
+        let provider = match &*model.provider {
+            "command" => self.providers.get(&model.to_string()),
+            name => self.providers.get(name),
+        };
+        match provider {
+            Some(Provider { state: State::Ready(model), .. }) => Ok(model),
+            Some(Provider { state: State::Missing(what), .. }) => Err(CallError::Unavailable(what.clone())),
+            None => Err(CallError::Unavailable(format!(
+                "there is no provider for `{model}`: the providers here are {}",
+                self.providers.keys().cloned().collect::<Vec<_>>().join(", ")
+            ))),
+        }
     }
 }
 
 #[async_trait]
 impl Model for Models {
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
-        let provider = &call.ask.request.model.provider;
-        match self.providers.get(provider) {
-            Some(model) => model.answer(call).await,
-            None => {
-                let known: Vec<&str> = self.names().collect();
-                let known = known.join(", ");
-                Err(CallError::Unavailable(format!("there is no provider `{provider}` here, only {known}")))
-            }
+        self.find(&call.ask.request.model)?.answer(call).await
+    }
+}
+
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Models").field("providers", &self.providers.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_by_its_name() {
+        let settings: Settings = toml::from_str(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key_env = \"LAB_KEY\"",
+        )
+        .unwrap();
+        let models = Models::new(&settings, Limits::default(), |_| None).unwrap();
+        for (model, told) in [
+            ("openai/gpt-4o", "OPENAI_API_KEY"),
+            ("anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY"),
+            ("gemini/gemini-2.5-pro", "GEMINI_API_KEY"),
+            ("openrouter/openai/gpt-4o", "OPENROUTER_API_KEY"),
+            ("lab/qwen3-8b", "LAB_KEY"),
+            ("attic/qwen3-8b", "anthropic, gemini, lab, ollama, openai, openrouter"),
+            ("command/coder", "no provider for `command/coder`"),
+        ] {
+            let error = models.check(&model.parse().unwrap()).unwrap_err().to_string();
+            assert!(error.contains(told), "{model}: {error}");
         }
+        assert!(models.check(&"ollama/llama3.2".parse().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_refused_at_once() {
+        for (toml, expected) in [
+            ("[providers.lab]\nkind = \"openai\"", "no address"),
+            ("[providers.lab]\nkind = \"openai\"\nbase_url = \"lab:8000\"", "cannot be used"),
+            ("[providers.script]\nkind = \"openai\"\nbase_url = \"http://x\"", "choose another name"),
+            ("[commands.coder]\nprogram = \" \"", "no program"),
+        ] {
+            let settings: Settings = toml::from_str(toml).unwrap();
+            let error = Models::new(&settings, Limits::default(), |_| None).unwrap_err().to_string();
+            assert!(error.contains(expected), "{toml}: {error}");
+        }
+        let bad_key = |name: &str| (name == "OPENAI_API_KEY").then(|| "sk-line\nbreak".to_owned());
+        let error = Models::new(&Settings::default(), Limits::default(), bad_key).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("sk-line"));
     }
 }

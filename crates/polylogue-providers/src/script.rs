@@ -52,9 +52,11 @@ impl Script {
     fn log(&self, call: &Call) -> Result<(), CallError> {
         let Some(log) = &self.file.log else { return Ok(()) };
         let path = self.path.parent().unwrap_or(Path::new("")).join(log);
-        let line = serde_json::json!({"ask": call.ask.id, "retry": call.retry});
+        // In one write, so that a process that is killed leaves no half line.
+        let line = format!("{}\n", serde_json::json!({"ask": call.ask.id, "retry": call.retry}));
         let mut options = std::fs::OpenOptions::new();
-        let written = options.create(true).append(true).open(path).and_then(|mut log| writeln!(log, "{line}"));
+        let log = options.create(true).append(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
         written.map_err(|error| CallError::Unavailable(format!("the script's log cannot be written: {error}")))
     }
 }

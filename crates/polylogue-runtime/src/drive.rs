@@ -11,6 +11,7 @@ use polylogue_core::{
     ask::Ask,
     format::{chorus, collaboration},
     id::{AskId, LineId, PersonId},
+    line::Speaker,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -126,10 +127,11 @@ impl Drive {
     fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
         let (stage, voice) = (self.conversation.stage(), self.ports.voice.clone());
         let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
-        let agent = line.ask.as_ref().and_then(|ask| stage.cast().agent(&ask.agent));
-        let profile = line.voice.clone().or_else(|| agent?.voice.clone());
-        let place = self.conversation.clip_place(&line);
-        let speech = Speech { session: stage.setup().id, line, profile, place };
+        let agents = stage.cast().agents();
+        let seat = agents.iter().position(|agent| line.speaker == Speaker::Agent(agent.name.clone()));
+        let profile = line.voice.clone().or_else(|| agents[seat?].voice.clone());
+        let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
+        let speech = Speech { session: stage.setup().id, line, profile, seat, tone: None, place };
         async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },

@@ -1,61 +1,86 @@
 //! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
 
 use polylogue_core::{
+    Timestamp,
     id::AgentId,
     money::Price,
     setup::{Agent, ModelRef, Sampling},
 };
+use polylogue_providers::{
+    resolve::{AS_OF, BUILT_IN, BuiltIn, Ending, resolve},
+    speech::Profiles,
+};
+use polylogue_runtime::port::{Clock, SystemClock};
 
-use crate::{args::Common, config::Config, engine::Engine, failure::Failure};
+use crate::{
+    args::Common,
+    config::{AgentTable, Config},
+    engine::Engine,
+    failure::Failure,
+};
 
-/// Agents that every configuration has, and the variable that makes them usable.
-const BUILT_IN: [(&str, &str); 2] = [("gpt", "OPENAI_API_KEY"), ("claude", "ANTHROPIC_API_KEY")];
+/// Where one who has no key at all can begin.
+const EXAMPLE: &str = "or try the example that needs no key: --config examples/collaboration/polylogue.toml";
 
 /// The agent of this name, with its model checked as far as it can be without asking it.
-pub(crate) fn resolve(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
+pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
     let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
     let table = config.agents.get(id.as_str());
-    let model = match (&common.model, table) {
-        (Some(model), _) if table.is_some() || is_known(&id) => parse(model)?,
-        (None, Some(table)) => in_folder(parse(&table.model)?, config),
-        (None, None) if id.as_str().contains('/') => parse(id.as_str())?,
-        (None, None) if is_built_in(&id) => return Err(no_key(&id)),
-        _ => return Err(unknown(&id, config)),
+    let own_model = match table {
+        Some(table) => Some(in_folder(parse(&table.model)?, config)),
+        None => resolve(id.as_str()).ok(),
     };
-    engine.check(&model)?;
-    let price = price(&model, config);
+    let model = match (&common.model, own_model) {
+        (_, None) => return Err(unknown(&id, config)),
+        (Some(model), Some(_)) => parse(model)?,
+        (None, Some(model)) => model,
+    };
+    engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
+        Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
+        _ => failure,
+    })?;
+    warn_of_ending(&model);
+    if let Some(voice) = table.and_then(|table| table.voice.as_deref()) {
+        let profiles = Profiles::with(config.voices.clone());
+        profiles.get(voice).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))?;
+    }
     Ok(Agent {
         name: id,
+        price: engine.prices.of(&model),
         model,
         persona: table.and_then(|table| table.persona.as_deref()).map(Into::into),
         voice: table.and_then(|table| table.voice.as_deref()).map(Into::into),
         sampling: table.map(sampling).unwrap_or_default(),
-        price,
     })
 }
 
 /// A model that an agent is given later on, when a session is resumed or forked.
-pub(crate) fn model(text: &str, config: &Config, engine: &Engine) -> Result<(ModelRef, Option<Price>), Failure> {
+pub(crate) fn model(text: &str, engine: &Engine) -> Result<(ModelRef, Option<Price>), Failure> {
     let model = parse(text)?;
     engine.check(&model)?;
-    let price = price(&model, config);
+    warn_of_ending(&model);
+    let price = engine.prices.of(&model);
     Ok((model, price))
 }
 
-fn sampling(table: &crate::config::AgentTable) -> Sampling {
+/// The agents that need no `--model`: of the configuration, and built in.
+pub(crate) fn names(config: &Config) -> Vec<&str> {
+    let built_in = BUILT_IN.iter().map(|built_in| built_in.agent);
+    let own = config.agents.keys().map(String::as_str);
+    own.clone().chain(built_in.filter(|name| !config.agents.contains_key(*name))).collect()
+}
+
+/// The model that an agent of the configuration plays with.
+pub(crate) fn model_of(table: &AgentTable, config: &Config) -> Result<ModelRef, Failure> {
+    Ok(in_folder(parse(&table.model)?, config))
+}
+
+fn sampling(table: &AgentTable) -> Sampling {
     Sampling { temperature: table.temperature, max_output_tokens: table.max_tokens, stop: table.stop.clone() }
 }
 
-fn is_built_in(id: &AgentId) -> bool {
-    BUILT_IN.iter().any(|(name, _)| *name == id.as_str())
-}
-
-fn is_known(id: &AgentId) -> bool {
-    is_built_in(id) || id.as_str().contains('/')
-}
-
 fn parse(model: &str) -> Result<ModelRef, Failure> {
-    model.parse().map_err(|error| Failure::config(format!("{error}")))
+    resolve(model).map_err(|error| Failure::config(error.to_string()))
 }
 
 /// A script that the configuration names lies beside the configuration.
@@ -67,25 +92,17 @@ fn in_folder(model: ModelRef, config: &Config) -> ModelRef {
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 
-/// What the user says, then what we know; a script costs nothing.
-fn price(model: &ModelRef, config: &Config) -> Option<Price> {
-    let free = (&*model.provider == "script").then_some(Price::FREE);
-    config.prices.get(&model.to_string()).copied().or(free)
-}
-
-fn no_key(id: &AgentId) -> Failure {
-    let variable = BUILT_IN.iter().find(|(name, _)| *name == id.as_str()).map_or("", |(_, variable)| variable);
-    Failure::config(format!(
-        "`{id}` has no model here: set {variable}, or name one with --model, \
-         or try the example that needs no key: --config examples/collaboration/polylogue.toml"
-    ))
+fn warn_of_ending(model: &ModelRef) {
+    let Some(ending) = Ending::of(model) else { return };
+    let Timestamp(now) = SystemClock.now();
+    let today = i64::try_from(now).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    let today = today.map_or(AS_OF, |now| now.to_zoned(jiff::tz::TimeZone::UTC).date());
+    tracing::warn!("{}", ending.warning(model, today));
 }
 
 fn unknown(id: &AgentId, config: &Config) -> Failure {
-    let mut names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-    names.extend(config.agents.keys().map(String::as_str).filter(|name| !names.contains(name)).collect::<Vec<_>>());
     Failure::config(format!(
         "there is no agent `{id}`: the agents here are {}; add [agents.{id}] to polylogue.toml",
-        names.join(", ")
+        names(config).join(", ")
     ))
 }

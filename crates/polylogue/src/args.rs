@@ -35,6 +35,9 @@ pub(crate) struct Common {
     /// Say more about what happens inside; twice for still more
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Make a clip of every line
+    #[arg(long, global = true, conflicts_with = "no_speech")]
+    pub(crate) speech: bool,
     /// Make no clips
     #[arg(long, global = true)]
     pub(crate) no_speech: bool,
@@ -50,6 +53,14 @@ pub(crate) enum Command {
     /// The recorded conversations
     #[command(subcommand)]
     Sessions(Sessions),
+    /// What can think here
+    #[command(subcommand)]
+    Models(Models),
+    /// What can speak here
+    #[command(subcommand)]
+    Voices(Voices),
+    /// One line per provider, voice, store and model: works, or what to do
+    Doctor(Doctor),
     /// Measure the engine; one JSON line per case
     Bench(Bench),
 }
@@ -144,6 +155,53 @@ pub(crate) enum Form {
     Txt,
     Md,
     Json,
+    /// Captions with the times of the mix
+    Vtt,
+    Srt,
+    /// All clips in one file
+    Wav,
+    /// As wav, where ffmpeg is installed
+    Mp3,
+    Opus,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Models {
+    /// List providers and models: usable now, or why not
+    List,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Voices {
+    /// List speech engines and voice profiles
+    List,
+    /// Fetch an engine's files into the user's cache folder
+    Pull { engine: Pullable },
+    /// Speak a text into a WAV file
+    Say {
+        text: String,
+        /// A voice profile, as `voices list` names them
+        #[arg(long, default_value = "warm_reflective", value_name = "PROFILE")]
+        voice: String,
+        /// How it is said, in a word: furious, tender, …
+        #[arg(long, value_name = "TONE")]
+        tone: Option<String>,
+        /// The file
+        #[arg(long, default_value = "say.wav", value_name = "FILE")]
+        out: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Pullable {
+    Kokoro,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// Ask each usable provider one cheap question, and say how it went
+    #[arg(long)]
+    pub(crate) live: bool,
 }
 
 #[derive(Debug, ClapArgs)]

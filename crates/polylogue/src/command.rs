@@ -2,4 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod collaborate;
+pub(crate) mod doctor;
+pub(crate) mod models;
 pub(crate) mod sessions;
+pub(crate) mod voices;

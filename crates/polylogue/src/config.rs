@@ -10,6 +10,10 @@ use polylogue_core::{
     money::{Money, Price},
     setup::Limits,
 };
+use polylogue_providers::{
+    CommandSettings, ProviderSettings, Settings,
+    speech::{EngineName, ProfileSettings},
+};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -24,8 +28,13 @@ pub(crate) struct Config {
     pub(crate) limits: LimitsTable,
     pub(crate) agents: BTreeMap<String, AgentTable>,
     pub(crate) collaboration: Collaboration,
+    pub(crate) artifacts: Artifacts,
+    pub(crate) speech: Speech,
+    pub(crate) voices: BTreeMap<String, ProfileSettings>,
     /// Prompt templates to use instead of the built-in ones: name to file.
     pub(crate) templates: BTreeMap<String, PathBuf>,
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    pub(crate) commands: BTreeMap<String, CommandSettings>,
     /// Prices of models, in dollars per million tokens.
     pub(crate) prices: BTreeMap<String, Price>,
     /// The folder of the file, which paths in it are relative to.
@@ -43,6 +52,28 @@ impl Default for Store {
     fn default() -> Self {
         Store { url: DEFAULT_STORE.to_owned() }
     }
+}
+
+/// Where files that sessions make are kept.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Artifacts {
+    pub(crate) dir: PathBuf,
+}
+
+impl Default for Artifacts {
+    fn default() -> Self {
+        Artifacts { dir: PathBuf::from("artifacts") }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Speech {
+    /// The engine to speak with; without it, the best that is there.
+    pub(crate) engine: Option<EngineName>,
+    pub(crate) elevenlabs_model: Option<String>,
+    pub(crate) openai_model: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -81,12 +112,19 @@ pub(crate) struct AgentTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Collaboration {
+    /// Whether its lines are spoken unless the command says otherwise.
+    pub(crate) speech: bool,
     pub(crate) between: Option<Vec<String>>,
     pub(crate) start: Option<String>,
     pub(crate) max_rounds: Option<u32>,
 }
 
 impl Config {
+    /// What it says about models.
+    pub(crate) fn models(&self) -> Settings {
+        Settings { providers: self.providers.clone(), commands: self.commands.clone(), prices: self.prices.clone() }
+    }
+
     /// Reads the named file, or the usual one if there is one.
     pub(crate) fn read(named: Option<&Path>) -> Result<Config, Failure> {
         let path = named.unwrap_or(Path::new(DEFAULT_FILE));
@@ -102,7 +140,7 @@ impl Config {
             }
         };
         let mut config: Config = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
             let problem = error.message().replace('\n', ", ");
             Failure::config(format!("the configuration {}{place}: {problem}", path.display()))

@@ -7,20 +7,22 @@ use polylogue_core::{
     setup::ModelRef,
 };
 use polylogue_providers::{
-    models::Models,
+    Limits, Models, Prices,
     script::{Recorder, Scripts},
 };
 use polylogue_runtime::{
     Hub, HubSettings, Ports,
-    port::{Journal, Model, NoVoice, SystemClock},
+    port::{CallError, Journal, Model, SystemClock},
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, config::Config, failure::Failure};
+use crate::{args::Common, config::Config, failure::Failure, speech};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) models: Models,
+    pub(crate) prices: Prices,
     scripts: Arc<Scripts>,
 }
 
@@ -28,14 +30,21 @@ impl Engine {
     pub(crate) fn open(common: &Common, config: &Config) -> Result<Engine, Failure> {
         let journal = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
         let scripts = Arc::new(Scripts::default());
-        let mut model: Arc<dyn Model> = Arc::new(Models::default().with("script", scripts.clone()));
+        let models = models(config)?.with("script", scripts.clone());
+        let mut model: Arc<dyn Model> = Arc::new(models.clone());
         if let Some(path) = &common.record {
             let recorder = Recorder::new(model, path.clone());
             let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
             model = Arc::new(recorder.map_err(problem)?);
         }
-        let ports = Ports { model, voice: Arc::new(NoVoice), journal: journal.clone(), clock: Arc::new(SystemClock) };
-        Ok(Engine { hub: Hub::new(ports, HubSettings::default()), journal, scripts })
+        let ports = Ports {
+            model,
+            voice: Arc::new(speech::speaker(config)),
+            journal: journal.clone(),
+            clock: Arc::new(SystemClock),
+        };
+        let prices = Prices::new(config.prices.clone());
+        Ok(Engine { hub: Hub::new(ports, HubSettings::default()), journal, models, prices, scripts })
     }
 
     /// Whether a model can be used from here, found out without asking it.
@@ -44,7 +53,10 @@ impl Engine {
             self.scripts.script(&model.model)?;
             return Ok(());
         }
-        Err(Failure::config(format!("the provider `{}` of {model} is not known here: use script/FILE", model.provider)))
+        self.models.check(model).map_err(|error| match error {
+            CallError::Unavailable(what) => Failure::config(format!("{model} cannot be used: {what}")),
+            other => Failure::config(other.to_string()),
+        })
     }
 
     /// The session that a person means: a whole id, the beginning of one, or `last`.
@@ -64,6 +76,12 @@ impl Engine {
     pub(crate) async fn head(&self, id: SessionId) -> Result<Seq, Failure> {
         Ok(self.hub.conversation(id).await?.stage().head())
     }
+}
+
+/// The models that the configuration and the environment give.
+pub(crate) fn models(config: &Config) -> Result<Models, Failure> {
+    let env = |name: &str| std::env::var(name).ok();
+    Models::new(&config.models(), Limits::default(), env).map_err(|error| Failure::config(error.to_string()))
 }
 
 /// A new id for a session.

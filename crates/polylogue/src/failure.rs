@@ -8,6 +8,8 @@ use polylogue_runtime::{HubError, port::JournalError};
 use polylogue_store::OpenError;
 use serde_json::json;
 
+use crate::output;
+
 /// The codes of the public contract that a command can end with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Code {
@@ -62,11 +64,20 @@ impl Failure {
         Failure { code: Code::Internal, message: message.into() }
     }
 
+    /// The same, with one more thing that can be done.
+    pub(crate) fn and(self, more: &str) -> Failure {
+        Failure { message: format!("{}, {more}", self.message), ..self }
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Tells it, and what the process is to end with.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         if json {
             let error = json!({"code": self.code.as_str(), "message": self.message, "context": {}});
-            println!("{}", json!({"success": false, "error": error}));
+            output::line(json!({"success": false, "error": error}));
         } else {
             eprintln!("error: {}", self.message);
         }

@@ -7,6 +7,8 @@ mod config;
 mod engine;
 mod failure;
 mod follow;
+mod output;
+mod speech;
 mod view;
 
 use std::process::ExitCode;
@@ -14,7 +16,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::{
-    args::{Args, Command},
+    args::{Args, Command, Models},
     failure::Failure,
 };
 
@@ -40,6 +42,9 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
+        Command::Models(Models::List) => command::models::list(&args.common),
+        Command::Voices(voices) => command::voices::run(&args.common, voices).await,
+        Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,
     }
 }

@@ -1,13 +1,17 @@
 //! Views of a journal. Each is a pure function of it, computed when somebody looks.
 
+mod captions;
 mod chorus;
 mod fork;
 mod insight;
 mod outcome;
 mod text;
+mod timeline;
 
+pub use captions::{srt, vtt};
 pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError};
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};
 pub use text::{markdown, plain_text};
+pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

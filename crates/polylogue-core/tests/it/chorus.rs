@@ -66,7 +66,7 @@ pub(crate) fn speak(play: &mut Play, line: LineId, is_made: bool) {
     let place = play.conversation.clip_place(stage.transcript().get(line).unwrap());
     let path = format!("tts/sessions/{}/{}.wav", stage.setup().id, place.join("/"));
     let input = match is_made {
-        true => Input::ClipMade { line, clip: Clip { path, duration_ms: 40 } },
+        true => Input::ClipMade { line, clip: Clip { path, duration_ms: 40, ..Clip::default() } },
         false => Input::ClipFailed { line, error: "no voice".into() },
     };
     play.give(input).unwrap();

@@ -3,5 +3,6 @@
 mod chorus;
 mod chorus_properties;
 mod collaboration;
+mod corpus;
 mod properties;
 mod support;

@@ -72,7 +72,7 @@ fn happen(play: &mut Play, chance: Chance) {
             Input::AskFailed { ask, failure, usage: Usage::default(), retries: 3 }
         }
         (Chance::Clip(true), _, Some(line)) => {
-            Input::ClipMade { line, clip: Clip { path: "a.wav".into(), duration_ms: 10 } }
+            Input::ClipMade { line, clip: Clip { path: "a.wav".into(), duration_ms: 10, ..Clip::default() } }
         }
         (Chance::Clip(false), _, Some(line)) => Input::ClipFailed { line, error: "no voice".into() },
         (Chance::Say(words), _, _) => Input::HumanSaid { who: "you".parse().unwrap(), text: text(&words) },

@@ -99,9 +99,10 @@ fn following(event: &Event) -> Option<Event> {
         }
         Event::AskFailed { .. } => Some(Event::AskCut { ask, partial: "".into(), usage: Usage::default() }),
         Event::AskCut { .. } => Some(said("")),
-        Event::LineSpoken { .. } => {
-            Some(Event::ClipMade { line, clip: Clip { path: "a/ü.wav".to_owned(), duration_ms: 0 } })
-        }
+        Event::LineSpoken { .. } => Some(Event::ClipMade {
+            line,
+            clip: Clip { path: "a/ü.wav".to_owned(), loudness_lufs: Some(-18.5), ..Clip::default() },
+        }),
         Event::ClipMade { .. } => Some(Event::ClipFailed { line, error: String::new() }),
         Event::ClipFailed { .. } => {
             Some(Event::HumanSpoke { who: "you there".parse().expect("a name"), text: "مرحبا".into() })

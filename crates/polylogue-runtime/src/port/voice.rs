@@ -1,5 +1,7 @@
 //! A speech engine: a line in, a clip on disk out.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use polylogue_core::{
     id::{LineId, SessionId},
@@ -29,9 +31,14 @@ pub struct Speech {
     pub session: SessionId,
     pub line: Line,
     /// The voice profile of the line or else of its speaker, where one was chosen.
-    pub profile: Option<std::sync::Arc<str>>,
+    pub profile: Option<Arc<str>>,
+    /// The speaker's place in the cast, from 0. Without a profile, it decides the voice: two agents then differ.
+    pub seat: usize,
+    /// How it is said, in the format's own words ("frustrated").
+    pub tone: Option<Arc<str>>,
     /// Where the format wants the clip within the session's folder: folders, then the name without its ending.
-    /// When empty, the clip is named after line and speaker.
+    /// Each part may hold anything, an agent's name included; whoever writes the file makes it safe. When
+    /// empty, the clip is named after line, speaker and voice.
     pub place: Vec<String>,
 }
 

@@ -107,7 +107,7 @@ impl Voice for Told {
         let part = file.with_extension("part");
         std::fs::write(&part, wav()).unwrap();
         std::fs::rename(part, file).unwrap();
-        Ok(Clip { path, duration_ms: 10 })
+        Ok(Clip { path, duration_ms: 10, ..Clip::default() })
     }
 }
 

@@ -10,13 +10,13 @@ use std::process::{Command, ExitCode, Stdio};
 
 use case::Case;
 
-use crate::{args::Bench, failure::Failure};
+use crate::{args::Bench, failure::Failure, output};
 
 pub(crate) async fn run(args: Bench) -> Result<ExitCode, Failure> {
     if let Some(name) = &args.case {
         let unknown = || Failure::request(format!("there is no case `{name}`"));
         let case = Case::all().into_iter().find(|case| case.name() == *name).ok_or_else(unknown)?;
-        println!("{}", case.run().await?);
+        output::line(case.run().await?);
         return Ok(ExitCode::SUCCESS);
     }
     let wanted = args.only.unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::{
     engine::{self, Engine},
     failure::Failure,
     follow::follow,
-    view,
+    speech, view,
 };
 
 const DEFAULT_AGENTS: [&str; 2] = ["gpt", "claude"];
@@ -25,6 +25,9 @@ pub(crate) async fn run(common: &Common, args: Collaborate) -> Result<ExitCode, 
     let config = Config::read(common.config.as_deref())?;
     let engine = Engine::open(common, &config)?;
     let setup = setup(common, &config, &engine, args)?;
+    if setup.speech {
+        speech::pull_if_wanted(&config).await;
+    }
     let id = engine.hub.start(setup).await?;
     follow(&engine, id, Seq::START, view::new(common).as_mut()).await
 }
@@ -36,7 +39,7 @@ fn setup(common: &Common, config: &Config, engine: &Engine, args: Collaborate) -
     } else {
         defaults.between.clone().unwrap_or_else(|| DEFAULT_AGENTS.map(str::to_owned).to_vec())
     };
-    let agents = names.iter().map(|name| agents::resolve(name, common, config, engine));
+    let agents = names.iter().map(|name| agents::agent(name, common, config, engine));
     let agents = agents.collect::<Result<Vec<_>, _>>()?;
     let person: PersonId = "you".parse().expect("a good name");
     let cast = Cast::new(agents, vec![person])?;
@@ -52,7 +55,7 @@ fn setup(common: &Common, config: &Config, engine: &Engine, args: Collaborate) -
         cast,
         limits: config.limits.limits(),
         seed: common.seed.map_or_else(engine::new_seed, Ok)?,
-        speech: false,
+        speech: (config.collaboration.speech || common.speech) && !common.no_speech,
         templates: templates(config)?,
     })
 }

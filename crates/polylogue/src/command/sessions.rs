@@ -1,21 +1,21 @@
 //! `polylogue sessions`: the recorded conversations.
 
+mod export;
 mod list;
 mod replay;
 mod show;
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use polylogue_core::{
     id::{LineId, Seq, SessionId},
     money::Money,
-    projection::{self, Outcome},
     setup::{Change, Limits, Recast},
 };
 
 use crate::{
     agents,
-    args::{self, Common, Form, Sessions},
+    args::{self, Common, Sessions},
     config::Config,
     engine::{self, Engine},
     failure::Failure,
@@ -36,29 +36,23 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
         Sessions::Resume { id, change } => {
             let id = engine.find(&id).await?;
             let seen = engine.head(id).await?;
-            let change = to_change(common, &config, &engine, id, &change).await?;
+            let change = to_change(common, &engine, id, &change).await?;
             engine.hub.resume(id, change).await?;
             follow(&engine, id, seen, view::new(common).as_mut()).await
         }
         Sessions::Fork { id, at, change } => {
             let id = engine.find(&id).await?;
-            let change = to_change(common, &config, &engine, id, &change).await?;
+            let change = to_change(common, &engine, id, &change).await?;
             let new_id = engine::new_session_id()?;
             engine.hub.fork(id, Seq(at), new_id, change).await?;
             follow(&engine, new_id, Seq::START, view::new(common).as_mut()).await
         }
-        Sessions::Export { id, form, out } => export(&engine, engine.find(&id).await?, form, out.as_deref()).await,
+        Sessions::Export { id, form, out } => export::run(&config, &engine, engine.find(&id).await?, form, out).await,
     }
 }
 
 /// What the flags of `resume` and `fork` change in this session.
-async fn to_change(
-    common: &Common,
-    config: &Config,
-    engine: &Engine,
-    id: SessionId,
-    args: &args::Change,
-) -> Result<Change, Failure> {
+async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args::Change) -> Result<Change, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     let stage = conversation.stage();
     let now = *stage.limits();
@@ -70,7 +64,7 @@ async fn to_change(
     };
     let mut recast = Vec::new();
     if let Some(text) = &common.model {
-        let (model, price) = agents::model(text, config, engine)?;
+        let (model, price) = agents::model(text, engine)?;
         recast.extend(stage.cast().agents().iter().map(|agent| Recast {
             agent: agent.name.clone(),
             model: model.clone(),
@@ -78,22 +72,4 @@ async fn to_change(
         }));
     }
     Ok(Change { limits: (limits != now).then_some(limits), max_rounds: args.max_rounds, recast })
-}
-
-async fn export(engine: &Engine, id: SessionId, form: Form, out: Option<&Path>) -> Result<ExitCode, Failure> {
-    let conversation = engine.hub.conversation(id).await?;
-    let text = match form {
-        Form::Txt => projection::plain_text(&conversation),
-        Form::Md => projection::markdown(&conversation),
-        Form::Json => {
-            let json = serde_json::to_string_pretty(&Outcome::of(&conversation));
-            format!("{}\n", json.expect("a result has string keys"))
-        }
-    };
-    match out {
-        None => print!("{text}"),
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::request(format!("{} cannot be written: {}", path.display(), error.kind())))?,
-    }
-    Ok(ExitCode::SUCCESS)
 }

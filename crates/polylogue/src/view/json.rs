@@ -1,9 +1,8 @@
 //! JSON lines on standard output: the journal's events, last the result.
 
-use polylogue_core::{Conversation, Record, id::AskId, projection::Outcome};
-use serde::Serialize;
-
 use super::View;
+use crate::output;
+use polylogue_core::{Conversation, Record, id::AskId, projection::Outcome};
 
 pub(super) struct Json;
 
@@ -11,16 +10,12 @@ impl View for Json {
     fn open(&mut self, _: &Conversation) {}
 
     fn record(&mut self, record: &Record, _: &Conversation) {
-        print(record);
+        output::json(record);
     }
 
     fn delta(&mut self, _: &AskId, _: &str, _: &Conversation) {}
 
     fn close(&mut self, conversation: &Conversation) {
-        print(&Outcome::of(conversation));
+        output::json(&Outcome::of(conversation));
     }
-}
-
-fn print(value: &impl Serialize) {
-    println!("{}", serde_json::to_string(value).expect("records and results have string keys"));
 }

@@ -18,6 +18,7 @@ use polylogue_core::{
 };
 
 use super::View;
+use crate::output;
 
 /// The longest lines that are comfortable to read.
 const MAX_WIDTH: usize = 96;
@@ -116,7 +117,7 @@ impl Terminal {
     }
 
     fn print(&self, text: &str) {
-        self.status.suspend(|| println!("{text}"));
+        self.status.suspend(|| output::line(text));
     }
 
     fn show_status(&self, conversation: &Conversation) {
@@ -188,7 +189,7 @@ impl View for Terminal {
         let stage = conversation.stage();
         let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
         let costs = costs_in_words(&Costs::of(conversation));
-        println!("{}", self.style.dim(&format!("{state} · {costs} · session {}", stage.setup().id)));
+        output::line(self.style.dim(&format!("{state} · {costs} · session {}", stage.setup().id)));
     }
 }
 

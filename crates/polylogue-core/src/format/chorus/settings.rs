@@ -104,7 +104,8 @@ impl Settings {
     /// The names become parts of file names and of schemas.
     fn check_voices(&self) -> Result<(), BadSetup> {
         let is_good = |name: &str| {
-            (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            (1..=64).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         };
         if self.voices.is_empty() || self.voices.len() > Self::MAX_VOICES {
             return Err(BadSetup::Voices(format!("there are {}", self.voices.len())));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use polylogue_runtime::port::Summary;
 use serde_json::json;
 
-use crate::{args::Common, engine::Engine, failure::Failure, view::Style};
+use crate::{args::Common, engine::Engine, failure::Failure, output, view::Style};
 
 /// How much of a title is shown.
 const TITLE_CHARS: usize = 48;
@@ -15,7 +15,7 @@ pub(super) async fn run(common: &Common, engine: &Engine, limit: usize) -> Resul
     if common.json {
         sessions.iter().for_each(print_json);
     } else if sessions.is_empty() {
-        println!("No session yet. Try: polylogue collaborate \"Outline a weekend hiking trip.\"");
+        output::line("No session yet. Try: polylogue collaborate \"Outline a weekend hiking trip.\"");
     } else {
         let style = Style::of_stdout();
         sessions.iter().for_each(|summary| print_row(summary, style));
@@ -27,14 +27,14 @@ fn print_row(summary: &Summary, style: Style) {
     let id = summary.id.to_string();
     let when = summary.last_at.to_string();
     let state = summary.reason.map_or("unfinished", |reason| reason.as_str());
-    println!(
+    output::line(format!(
         "{}  {}  {:<13}  {:<15}  {}",
         style.bold(&id[..8]),
         style.dim(&when[..16].replace('T', " ")),
         summary.format,
         state,
         shortened(&summary.title)
-    );
+    ));
 }
 
 fn shortened(title: &str) -> String {
@@ -47,17 +47,14 @@ fn shortened(title: &str) -> String {
 
 fn print_json(summary: &Summary) {
     let status = if summary.reason.is_some() { "ended" } else { "running" };
-    println!(
-        "{}",
-        json!({
-            "sessionId": summary.id,
-            "format": summary.format,
-            "title": summary.title,
-            "status": status,
-            "reason": summary.reason,
-            "startedAt": summary.started_at.to_string(),
-            "lastAt": summary.last_at.to_string(),
-            "head": summary.head,
-        })
-    );
+    output::line(json!({
+        "sessionId": summary.id,
+        "format": summary.format,
+        "title": summary.title,
+        "status": status,
+        "reason": summary.reason,
+        "startedAt": summary.started_at.to_string(),
+        "lastAt": summary.last_at.to_string(),
+        "head": summary.head,
+    }));
 }

@@ -15,24 +15,25 @@ use crate::{
     args::Common,
     engine::Engine,
     failure::Failure,
+    output,
     view::{Style, costs_in_words},
 };
 
 pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCode, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     if common.json {
-        println!("{}", serde_json::to_string(&Outcome::of(&conversation)).expect("a result has string keys"));
+        output::json(&Outcome::of(&conversation));
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
     let stage = conversation.stage();
     let setup = stage.setup();
-    println!("{} {}", style.bold(setup.format.name()), setup.id);
+    output::line(format!("{} {}", style.bold(setup.format.name()), setup.id));
     if let Some((from, at)) = stage.forked_from() {
-        println!("{}", style.dim(&format!("forked from {from} at record {at}")));
+        output::line(style.dim(&format!("forked from {from} at record {at}")));
     }
-    println!("{}", style.dim(&format!("started {}", stage.started_at())));
-    println!();
+    output::line(style.dim(&format!("started {}", stage.started_at())));
+    output::line("");
     for line in stage.transcript().lines() {
         print_line(line, &conversation, style);
     }
@@ -45,8 +46,8 @@ fn print_line(line: &Line, conversation: &Conversation, style: Style) {
     let numbers = format!("line {}, record {}", line.id, line.seq);
     let to = line.to.as_ref().map(|to| format!(" → {to}")).unwrap_or_default();
     let name = style.name(&line.speaker, &format!("{}{to}", line.speaker), conversation);
-    println!("{name}  {}", style.dim(&numbers));
-    println!("{}\n", style.wrap(&line.text, "  "));
+    output::line(format!("{name}  {}", style.dim(&numbers)));
+    output::line(format!("{}\n", style.wrap(&line.text, "  ")));
 }
 
 fn print_costs(conversation: &Conversation, style: Style) {
@@ -54,17 +55,17 @@ fn print_costs(conversation: &Conversation, style: Style) {
     let costs = Costs::of(conversation);
     for (agent, cost) in &costs.by_agent {
         let usd = cost.estimated_usd.map_or("price unknown".to_owned(), |usd| usd.to_string());
-        println!(
+        output::line(format!(
             "{:<16} {:>4} calls  {:>9} in  {:>9} cached  {:>9} out  {usd}",
             agent.as_str(),
             cost.calls,
             cost.input_tokens,
             cost.cached_tokens,
             cost.output_tokens
-        );
+        ));
     }
     let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
-    println!("{}", style.bold(&format!("{state} · {}", costs_in_words(&costs))));
+    output::line(style.bold(&format!("{state} · {}", costs_in_words(&costs))));
 }
 
 pub(super) async fn request(
@@ -88,15 +89,15 @@ pub(super) async fn request(
             "sampling": request.sampling,
             "reply": insight.reply,
         });
-        println!("{object}");
+        output::line(object);
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
-    println!("{}", style.dim(&format!("{} on {}", insight.ask.id, request.model)));
+    output::line(style.dim(&format!("{} on {}", insight.ask.id, request.model)));
     if !insight.is_exact {
-        println!("{}", style.dim("rebuilt with today's templates: the request that was sent was worded otherwise"));
+        output::line(style.dim("rebuilt with today's templates: the request that was sent was worded otherwise"));
     }
-    print!("{request}");
-    println!("--- reply\n{}", insight.reply);
+    output::text(request);
+    output::line(format!("--- reply\n{}", insight.reply));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,51 @@
+//! Journals that earlier versions wrote, one folder a version: every later version reads them to the same end.
+//! A file here is never changed; a new version of the journal adds a folder.
+
+use polylogue_core::{
+    Conversation, Event, Record, Timestamp,
+    event::Unreadable,
+    id::Seq,
+    projection::{Outcome, plain_text},
+};
+
+/// The records of a file: a line each, without place and time.
+fn read(journal: &str) -> Vec<Record> {
+    let record = |(line, seq): (&str, u64)| Record {
+        seq: Seq(seq),
+        at: Timestamp(1_700_000_000_000 + seq),
+        event: Event::decode(line).unwrap_or_else(|error| panic!("{error}: {line}")),
+    };
+    journal.lines().zip(1..).map(record).collect()
+}
+
+#[test]
+fn every_old_journal_is_read_to_the_same_end() {
+    for (name, journal, ended, lines) in [
+        ("v1/final.jsonl", include_str!("corpus/v1/final.jsonl"), "final", 9),
+        ("v1/stopped-and-resumed.jsonl", include_str!("corpus/v1/stopped-and-resumed.jsonl"), "cap_reached", 8),
+        ("v1/forked-with-speech.jsonl", include_str!("corpus/v1/forked-with-speech.jsonl"), "failed", 5),
+    ] {
+        let records = read(journal);
+        let conversation = Conversation::replay(&records).unwrap();
+        let outcome = Outcome::of(&conversation);
+        assert_eq!(outcome.reason.map(|reason| reason.as_str()), Some(ended), "{name}");
+        assert_eq!(outcome.lines.len(), lines, "{name}:\n{}", plain_text(&conversation));
+        for (record, line) in records.iter().zip(journal.lines()) {
+            assert_eq!(record.event.encode(), line, "{name} is written as it was read");
+        }
+    }
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_said_to_be_newer() {
+    for (line, problem) in [
+        (r#"{"type":"resumed","version":2,"change":{}}"#, Unreadable::Newer { version: 2 }),
+        (r#"{"type":"started","version":9,"setup":{"unknown":true}}"#, Unreadable::Newer { version: 9 }),
+        (r#"{"type":"dreamt","of":"sheep"}"#, Unreadable::Unknown("dreamt".to_owned())),
+    ] {
+        assert_eq!(Event::decode(line), Err(problem), "{line}");
+    }
+    for line in ["", "{", "[]", r#"{"type":"ended"}"#, r#"{"no":"type"}"#] {
+        assert!(matches!(Event::decode(line), Err(Unreadable::Damaged(_))), "{line}");
+    }
+}

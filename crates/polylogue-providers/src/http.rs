@@ -1,0 +1,164 @@
+//! The one HTTP client: requests with their limits, bodies that arrive piece by piece and are bounded.
+//!
+//! It never retries, never follows a redirect (a key would go along) and never shows an address in an error.
+
+use std::time::Duration;
+
+use polylogue_runtime::port::CallError;
+use reqwest::{
+    Client, NoProxy, Proxy, Url,
+    header::{CONTENT_TYPE, HeaderMap},
+    redirect::Policy,
+};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::{fault::Fault, secret::Secret, settings::Limits};
+
+/// Bytes of an error's body that are read.
+const MAX_FAULT_BYTES: usize = 64 * 1024;
+
+/// How long a server may take from the end of its answer to the end of its stream: the bill comes in between.
+const AFTER_THE_END: Duration = Duration::from_secs(2);
+
+/// The client that all connectors share.
+#[derive(Clone, Debug)]
+pub(crate) struct Http {
+    client: Client,
+    limits: Limits,
+}
+
+/// Where a provider is and how one speaks to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    /// Without a slash at its end.
+    pub(crate) base: String,
+    /// Goes with every request; the values of keys are marked as sensitive.
+    pub(crate) headers: HeaderMap,
+    pub(crate) key: Option<Secret>,
+}
+
+/// Why a request brought no answer.
+pub(crate) enum Failure {
+    /// The server answered with an error.
+    Fault(Fault),
+    /// There was no answer to speak of.
+    Call(CallError),
+}
+
+impl From<Failure> for CallError {
+    fn from(failure: Failure) -> CallError {
+        match failure {
+            Failure::Fault(fault) => fault.into(),
+            Failure::Call(error) => error,
+        }
+    }
+}
+
+impl Http {
+    /// `env` names the proxy, as it does for every other program.
+    pub(crate) fn new(limits: Limits, env: &dyn Fn(&str) -> Option<String>) -> Result<Http, reqwest::Error> {
+        let get = |name: &str| env(name).or_else(|| env(&name.to_lowercase())).filter(|value| !value.is_empty());
+        let except = get("NO_PROXY").and_then(|list| NoProxy::from_string(&list));
+        let mut builder = Client::builder()
+            .no_proxy()
+            .redirect(Policy::none())
+            .connect_timeout(limits.connect)
+            .user_agent(concat!("polylogue/", env!("CARGO_PKG_VERSION")));
+        if let Some(url) = get("HTTPS_PROXY").or_else(|| get("ALL_PROXY")) {
+            builder = builder.proxy(Proxy::https(url)?.no_proxy(except.clone()));
+        }
+        if let Some(url) = get("HTTP_PROXY").or_else(|| get("ALL_PROXY")) {
+            builder = builder.proxy(Proxy::http(url)?.no_proxy(except));
+        }
+        Ok(Http { client: builder.build()?, limits })
+    }
+
+    /// Sends a request and waits for the head of its answer. Dropping the future, or the body that it gives,
+    /// closes the connection.
+    pub(crate) async fn post(&self, endpoint: &Endpoint, path: &str, body: &Value) -> Result<Body, Failure> {
+        let url = format!("{}{path}", endpoint.base);
+        let sending = self.client.post(url).headers(endpoint.headers.clone()).json(body).send();
+        let response = timeout(self.limits.first_byte, sending)
+            .await
+            .map_err(|_| Failure::Call(CallError::Timeout(self.limits.first_byte)))?
+            .map_err(|error| Failure::Call(self.network(error)))?;
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let is_json = headers
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|value| value.trim_start().starts_with("application/json"));
+        let mut body = Body { response, is_json, left: self.limits.max_response_bytes, idle: self.limits.idle };
+        if (200..300).contains(&status) {
+            return Ok(body);
+        }
+        body.left = MAX_FAULT_BYTES;
+        // An error without a readable body is still that error.
+        let text = body.whole().await.unwrap_or_default();
+        Err(Failure::Fault(Fault::from_response(status, &headers, &text, endpoint.key.as_ref())))
+    }
+
+    fn network(&self, error: reqwest::Error) -> CallError {
+        if error.is_timeout() { CallError::Timeout(self.limits.connect) } else { network(error) }
+    }
+}
+
+/// A body as it arrives.
+pub(crate) struct Body {
+    response: reqwest::Response,
+    pub(crate) is_json: bool,
+    left: usize,
+    idle: Duration,
+}
+
+impl Body {
+    /// The next piece; `None` at the end.
+    pub(crate) async fn piece(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, CallError> {
+        let piece = timeout(self.idle, self.response.chunk())
+            .await
+            .map_err(|_| CallError::Timeout(self.idle))?
+            .map_err(network)?;
+        if let Some(piece) = &piece {
+            self.left = self
+                .left
+                .checked_sub(piece.len())
+                .ok_or_else(|| CallError::BadResponse("the answer is larger than is read".to_owned()))?;
+        }
+        Ok(piece)
+    }
+
+    /// From here on a pause is not worth waiting for.
+    pub(crate) fn is_nearly_over(&mut self) {
+        self.idle = self.idle.min(AFTER_THE_END);
+    }
+
+    pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, CallError> {
+        let mut all = Vec::new();
+        while let Some(piece) = self.piece().await? {
+            all.extend_from_slice(piece.as_ref());
+        }
+        Ok(all)
+    }
+}
+
+/// A fault of the connection, told without the address: it may carry a password.
+fn network(error: reqwest::Error) -> CallError {
+    let what = if error.is_connect() {
+        "cannot connect"
+    } else if error.is_body() || error.is_decode() {
+        "the answer broke off in the middle"
+    } else {
+        "the request could not be sent"
+    };
+    let cause = std::iter::successors(std::error::Error::source(&error), |cause| cause.source()).last();
+    CallError::Network(cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}")))
+}
+
+/// A base address that can be used: http or https, and no slash at its end.
+pub(crate) fn base_url(text: &str) -> Option<String> {
+    let text = text.trim();
+    let url = Url::parse(text).ok()?;
+    let fits = matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none();
+    fits.then(|| text.trim_end_matches('/').to_owned())
+}

@@ -1,0 +1,220 @@
+//! The one who speaks: picks voice and engine for a line, and leaves a clip in the artifacts folder.
+//!
+//! Every engine has a bounded number of places. Who wants one queues in order of asking, which is the order in
+//! which a session needs its clips; leaving the queue is dropping the future.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use polylogue_core::{line::Clip, spoken::spoken};
+use polylogue_runtime::port::{Speech, Voice, VoiceError};
+use tokio::sync::Semaphore;
+
+use super::{
+    cache::{Cache, Key},
+    engine::{Engine, EngineError, EngineName},
+    file_name::safe_name,
+    loudness::{evened, loudness_lufs},
+    manner::Manner,
+    profiles::{Profile, Profiles},
+    sound::Sound,
+    wav::WavError,
+};
+
+/// Speaks with the first of its engines that can be used.
+#[derive(Clone)]
+pub struct Speaker {
+    artifacts: PathBuf,
+    profiles: Arc<Profiles>,
+    engines: Arc<[Seated]>,
+    cache: Arc<Cache>,
+}
+
+/// An engine and its places.
+struct Seated {
+    engine: Arc<dyn Engine>,
+    places: Semaphore,
+}
+
+/// A clip in the cache, before it has a place in a session.
+struct Made {
+    path: PathBuf,
+    sound: Sound,
+    engine: EngineName,
+}
+
+impl std::fmt::Debug for Speaker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let engines: Vec<EngineName> = self.engines.iter().map(|seated| seated.engine.name()).collect();
+        f.debug_struct("Speaker").field("engines", &engines).finish_non_exhaustive()
+    }
+}
+
+impl Speaker {
+    /// Clips go into `tts/` of the artifacts folder. Engines are tried in their order; the next one is for when
+    /// one is not there, not for when one fails.
+    pub fn new(artifacts: PathBuf, profiles: Profiles, engines: Vec<Arc<dyn Engine>>) -> Speaker {
+        let seat = |engine: Arc<dyn Engine>| Seated { places: Semaphore::new(engine.name().places()), engine };
+        Speaker {
+            cache: Arc::new(Cache::new(artifacts.join("tts/cache"))),
+            artifacts,
+            profiles: Arc::new(profiles),
+            engines: engines.into_iter().map(seat).collect(),
+        }
+    }
+
+    pub fn profiles(&self) -> &Profiles {
+        &self.profiles
+    }
+
+    /// Speaks words outside any session and leaves the clip where the caller wants it.
+    pub async fn say(&self, text: &str, profile: &Profile, tone: Option<&str>, out: &Path) -> Result<Clip, VoiceError> {
+        let made = self.make(text, profile, tone).await?;
+        let (from, to) = (made.path.clone(), out.to_owned());
+        blocking(move || copy(&from, &to).map(|()| to)).await?;
+        Ok(self.clip(made, profile, out.to_string_lossy().into_owned()))
+    }
+
+    async fn make(&self, text: &str, profile: &Profile, tone: Option<&str>) -> Result<Made, VoiceError> {
+        let words = spoken(text);
+        if words.is_empty() {
+            return Err(VoiceError::Failed("there is nothing to say in it".to_owned()));
+        }
+        let manner = Manner::of_tone(tone);
+        let mut absent = Vec::new();
+        for seated in self.engines.iter() {
+            match self.make_with(seated, &words, profile, &manner).await {
+                Ok(made) => return Ok(made),
+                Err(EngineError::Unavailable(why)) => absent.push(why),
+                Err(error) => return Err(VoiceError::Failed(error.to_string())),
+            }
+        }
+        if absent.is_empty() {
+            absent.push("run `polylogue voices pull kokoro`, or install espeak-ng".to_owned());
+        }
+        Err(VoiceError::Unavailable(absent.join("; ")))
+    }
+
+    async fn make_with(
+        &self,
+        seated: &Seated,
+        words: &str,
+        profile: &Profile,
+        manner: &Manner,
+    ) -> Result<Made, EngineError> {
+        let engine = seated.engine.name();
+        let key = Key::new(engine, &seated.engine.recipe(profile, manner), words);
+        let failed = |message: String| EngineError::Failed { engine, message };
+        let (cache, wanted) = (self.cache.clone(), key.clone());
+        if let Some((path, sound)) = join(move || cache.get(&wanted)).await.map_err(failed)? {
+            return Ok(Made { path, sound, engine });
+        }
+        let place = seated.places.acquire().await.map_err(|error| failed(error.to_string()))?;
+        let sound = seated.engine.say(words, profile, manner).await?;
+        drop(place);
+        if sound.duration_ms() < 20 {
+            return Err(EngineError::NoSpeech { engine, message: "it is too short".to_owned() });
+        }
+        let cache = self.cache.clone();
+        let kept = join(move || {
+            let sound = evened(sound);
+            cache.put(&key, &sound).map(|path| Made { path, sound, engine })
+        });
+        kept.await.map_err(failed)?.map_err(|error: WavError| failed(error.to_string()))
+    }
+
+    fn clip(&self, made: Made, profile: &Profile, path: String) -> Clip {
+        let lufs = loudness_lufs(&made.sound).map(|lufs| ((lufs * 10.0).round() / 10.0) as f32);
+        Clip {
+            path,
+            duration_ms: made.sound.duration_ms(),
+            loudness_lufs: lufs,
+            voice: Some(profile.name.clone()),
+            engine: Some(made.engine.as_str().into()),
+        }
+    }
+
+    /// Where a line's clip goes within the artifacts folder: the parts of its path, each safe, the name
+    /// without its ending.
+    fn place(speech: &Speech, profile: &Profile) -> Vec<String> {
+        let mut parts = vec!["tts".to_owned(), "sessions".to_owned(), safe_name(&speech.session.to_string())];
+        if speech.place.is_empty() {
+            let speaker = speech.line.speaker.name();
+            parts.push(safe_name(&format!("line-{:04}_{speaker}_{}", speech.line.id.0, profile.name)));
+        } else {
+            parts.extend(speech.place.iter().map(|part| safe_name(part)));
+        }
+        parts
+    }
+}
+
+#[async_trait]
+impl Voice for Speaker {
+    async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError> {
+        let profile = self.profiles.choose(speech.profile.as_deref(), speech.seat);
+        let made = self.make(&speech.line.text, profile, speech.tone.as_deref()).await?;
+        let (root, parts) = (self.artifacts.clone(), Self::place(speech, profile));
+        let (from, line) = (made.path.clone(), speech.line.id.0);
+        let path = blocking(move || settle(&from, &root, &parts, line)).await?;
+        Ok(self.clip(made, profile, path))
+    }
+}
+
+/// Gives a clip its place and answers with its path. A place that another clip has is never written over:
+/// then the line's number joins the name.
+fn settle(from: &Path, root: &Path, parts: &[String], line: u32) -> io::Result<String> {
+    let path = format!("{}.wav", parts.join("/"));
+    if put(from, &root.join(&path))? {
+        return Ok(path);
+    }
+    let path = format!("{}_line-{line:04}.wav", parts.join("/"));
+    if !put(from, &root.join(&path))? {
+        // Only this line has that name: it is an earlier try at the same clip.
+        copy(from, &root.join(&path))?;
+    }
+    Ok(path)
+}
+
+/// Whether the clip is now at the place: it was free, or held the same.
+fn put(from: &Path, to: &Path) -> io::Result<bool> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::hard_link(from, to) {
+        Ok(()) => Ok(true),
+        Err(_) if to.exists() => Ok(is_same(from, to)?),
+        // Not every file system has links.
+        Err(_) => copy(from, to).map(|()| true),
+    }
+}
+
+fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
+    Ok(fs::metadata(a)?.len() == fs::metadata(b)?.len() && fs::read(a)? == fs::read(b)?)
+}
+
+/// Copies to a temporary name and renames.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    io::copy(&mut fs::File::open(from)?, &mut file)?;
+    super::wav::readable(file.as_file())?;
+    file.persist(to)?;
+    Ok(())
+}
+
+async fn join<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| "its thread ended".to_owned())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T, VoiceError> {
+    let done = join(work).await.and_then(|done| done.map_err(|error| error.kind().to_string()));
+    done.map_err(|error| VoiceError::Failed(format!("the clip could not be written: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! `polylogue models`: what can think here.
+
+use std::process::ExitCode;
+
+use polylogue_core::money::Price;
+use polylogue_providers::{
+    Prices,
+    catalogue::{self, Listed, Listing},
+};
+
+use crate::{args::Common, config::Config, engine, failure::Failure, output, view::Style};
+
+pub(crate) fn list(common: &Common) -> Result<ExitCode, Failure> {
+    let config = Config::read(common.config.as_deref())?;
+    let listings = catalogue::list(&engine::models(&config)?, &Prices::new(config.prices.clone()));
+    if common.json {
+        for listing in &listings {
+            output::json(&listing);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = Style::of_stdout();
+    for listing in &listings {
+        print(listing, style);
+    }
+    output::line(style.dim("Any other model of a usable provider works too: write provider/model."));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(listing: &Listing, style: Style) {
+    let state = listing.missing.as_deref().unwrap_or("usable");
+    output::line(format!("{}  {}", style.bold(&listing.provider), style.dim(state)));
+    // What cannot be used is one line: its models would only be in the way.
+    if listing.missing.is_none() {
+        listing.models.iter().for_each(|listed| output::line(format!("  {}", row(listed))));
+    }
+}
+
+fn row(listed: &Listed) -> String {
+    let mut row = format!("{:<36} {}", listed.model.to_string(), price(listed.price));
+    if let Some(agent) = listed.plays {
+        row += &format!("  plays `{agent}`");
+    }
+    if let Some(day) = listed.ends {
+        row += &format!("  ends on {day}");
+    }
+    row
+}
+
+/// In dollars per million tokens, in and out.
+fn price(price: Option<Price>) -> String {
+    match price {
+        None => "price unknown         ".to_owned(),
+        Some(price) => format!("${:>6.2} in  ${:>6.2} out", price.input, price.output),
+    }
+}

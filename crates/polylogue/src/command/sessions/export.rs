@@ -1,0 +1,64 @@
+//! `polylogue sessions export`: a session as text, captions or one sound file.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use polylogue_core::{
+    Conversation,
+    id::SessionId,
+    projection::{self, Outcome, Placed, audible, timeline},
+};
+use polylogue_providers::speech::{AudioFormat, mix};
+
+use crate::{args::Form, config::Config, engine::Engine, failure::Failure, output};
+
+pub(super) async fn run(
+    config: &Config,
+    engine: &Engine,
+    id: SessionId,
+    form: Form,
+    out: Option<PathBuf>,
+) -> Result<ExitCode, Failure> {
+    let conversation = engine.hub.conversation(id).await?;
+    let text = match form {
+        Form::Txt => projection::plain_text(&conversation),
+        Form::Md => projection::markdown(&conversation),
+        Form::Json => {
+            let json = serde_json::to_string_pretty(&Outcome::of(&conversation));
+            format!("{}\n", json.expect("a result has string keys"))
+        }
+        Form::Vtt => projection::vtt(&heard(&conversation)),
+        Form::Srt => projection::srt(&heard(&conversation)),
+        Form::Wav => return sound(config, &conversation, AudioFormat::Wav, out).await,
+        Form::Mp3 => return sound(config, &conversation, AudioFormat::Mp3, out).await,
+        Form::Opus => return sound(config, &conversation, AudioFormat::Opus, out).await,
+    };
+    match out {
+        None => output::text(text),
+        Some(path) => std::fs::write(&path, text)
+            .map_err(|error| Failure::request(format!("{} cannot be written: {}", path.display(), error.kind())))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn heard(conversation: &Conversation) -> Vec<Placed> {
+    timeline(&audible(conversation.stage().transcript()))
+}
+
+/// A sound file does not go to a terminal: without a name it is called after the session.
+async fn sound(
+    config: &Config,
+    conversation: &Conversation,
+    format: AudioFormat,
+    out: Option<PathBuf>,
+) -> Result<ExitCode, Failure> {
+    let ending = match format {
+        AudioFormat::Wav => "wav",
+        AudioFormat::Mp3 => "mp3",
+        AudioFormat::Opus => "opus",
+    };
+    let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.{ending}", conversation.stage().setup().id)));
+    let mixed = mix(heard(conversation), config.artifacts.dir.clone(), out.clone(), format).await;
+    let mixed = mixed.map_err(|error| Failure::request(error.to_string()))?;
+    output::line(format!("{} · {:.1} s", out.display(), mixed.duration_ms as f64 / 1000.0));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,7 @@
+//! The binary as a person or a program uses it: real processes, a real store, scripted models.
+
+mod acceptance;
+mod bad_input;
+mod crash;
+mod folder;
+mod sessions;

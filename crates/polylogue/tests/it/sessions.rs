@@ -1,0 +1,125 @@
+//! The recorded conversations: list, show, replay, fork, export, record.
+
+use serde_json::json;
+
+use crate::folder::{Folder, example_config, said};
+
+/// A fairy tale on record.
+fn recorded() -> (Folder, String) {
+    let folder = Folder::new();
+    let run = folder.run(&["collaborate", "Write a fairy tale.", "--config", &example_config()]);
+    let id = run.result()["sessionId"].as_str().unwrap().to_owned();
+    (folder, id)
+}
+
+#[test]
+fn a_replay_is_the_same_and_calls_no_model() {
+    let folder = Folder::new();
+    folder.write("replies.yaml", "log: calls.jsonl\nreplies: [{reply: {message: Done., final: true}}]");
+    let run = folder.run(&["collaborate", "Go.", "--model", "script/replies.yaml"]);
+    let calls = || std::fs::read_to_string(folder.path("calls.jsonl")).unwrap().lines().count();
+    assert_eq!(calls(), 1);
+    // Not even the script has to be there any more.
+    std::fs::remove_file(folder.path("replies.yaml")).unwrap();
+    let replay = folder.run(&["sessions", "replay", "last"]);
+    assert_eq!((replay.status, &replay.lines), (0, &run.lines));
+    let at_speed = folder.run(&["sessions", "replay", "last", "--speed", "100"]);
+    assert_eq!(at_speed.lines, run.lines);
+    assert_eq!(calls(), 1);
+}
+
+#[test]
+fn a_session_is_found_by_the_beginning_of_its_id() {
+    let (folder, id) = recorded();
+    for name in [&id, &id[..6], "last"] {
+        assert_eq!(folder.run(&["sessions", "show", name]).result()["sessionId"], json!(id));
+    }
+    let list = folder.run(&["sessions", "list"]).lines;
+    assert_eq!((&list[0]["sessionId"], &list[0]["reason"]), (&json!(id), &json!("final")));
+}
+
+#[test]
+fn a_fork_goes_its_own_way_from_a_record_on() {
+    let (folder, id) = recorded();
+    let whole = folder.run(&["sessions", "show", &id]);
+    let second = &whole.result()["lines"][3];
+    assert_eq!((&second["speaker"], &second["kind"]), (&json!("gpt"), &json!("message")));
+    folder.write("other.yaml", "replies: [{reply: {message: Another end., final: true}}]");
+    let at = second["seq"].to_string();
+    let fork = folder.run(&["sessions", "fork", &id, "--at", &at, "--model", "script/other.yaml"]);
+    assert_eq!((fork.status, fork.reason()), (0, "final"));
+    assert_ne!(fork.result()["sessionId"], json!(id));
+    assert_eq!(fork.result()["forkedFrom"]["sessionId"], json!(id));
+    assert_eq!(fork.said()[..5], whole.said()[..5]);
+    assert_eq!(fork.said()[5], "claude (message): Another end.");
+    assert_eq!(folder.run(&["sessions", "show", &id]).result(), whole.result(), "the first is as it was");
+
+    let head = whole.result()["lines"].as_array().unwrap().last().unwrap()["seq"].to_string();
+    let at_end = folder.run(&["sessions", "fork", &id, "--at", &head]);
+    assert_eq!((at_end.status, &at_end.lines[0]["error"]["code"]), (2, &json!("INVALID_REQUEST")));
+    let again = folder.run(&["sessions", "resume", &id]);
+    assert_eq!((again.status, &again.lines[0]["error"]["code"]), (1, &json!("CONFLICT")));
+}
+
+#[test]
+fn more_rounds_let_a_capped_session_go_on() {
+    let folder = Folder::new();
+    let config = example_config();
+    let capped = folder.run(&["collaborate", "Write a fairy tale.", "--max-rounds", "2", "--config", &config]);
+    assert_eq!(capped.reason(), "cap_reached");
+    let config = ["--config", &config];
+    let same = folder.run(&[&["sessions", "resume", "last"], &config[..]].concat());
+    assert_eq!((same.status, &same.lines[0]["error"]["code"]), (1, &json!("CONFLICT")));
+    let more = folder.run(&[&["sessions", "resume", "last", "--max-rounds", "4"], &config[..]].concat());
+    assert_eq!(more.reason(), "final");
+}
+
+#[test]
+fn exports_are_what_was_said() {
+    let (folder, id) = recorded();
+    let text =
+        |form: &str| String::from_utf8(folder.output(&["sessions", "export", &id, "--as", form]).stdout).unwrap();
+    assert!(text("txt").contains("\nclaude: In a valley"));
+    assert!(text("md").contains("\n**claude:** In a valley"));
+    let json: serde_json::Value = serde_json::from_str(&text("json")).unwrap();
+    assert_eq!(said(&json), folder.run(&["sessions", "show", &id]).said());
+    folder.output(&["sessions", "export", &id, "--as", "md", "--out", "tale.md"]);
+    assert_eq!(std::fs::read_to_string(folder.path("tale.md")).unwrap(), text("md"));
+}
+
+#[test]
+fn a_recording_plays_again_and_notices_a_changed_prompt() {
+    let folder = Folder::new();
+    let config = example_config();
+    let first = folder.run(&["collaborate", "Write a fairy tale.", "--config", &config, "--record", "tape.yaml"]);
+    assert_eq!(first.reason(), "final");
+    let play = |more: &[&str]| {
+        folder.run(
+            &[&["collaborate", "Write a fairy tale.", "--config", &config, "--model", "script/tape.yaml"], more]
+                .concat(),
+        )
+    };
+    let again = play(&[]);
+    assert_eq!((again.reason(), again.said()), ("final", first.said()));
+    let changed = play(&["--max-rounds", "5"]);
+    assert_eq!((changed.status, changed.reason()), (1, "failed"));
+    let error = changed.result()["errors"][0].clone();
+    assert_eq!(error["kind"], "script_changed");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("\n-Round 1 of 6.\n+Round 1 of 5.\n"), "{message}");
+}
+
+#[test]
+fn a_person_reads_plain_text() {
+    let (folder, id) = recorded();
+    let output = folder.output(&["sessions", "show", &id[..8]]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("claude  line 2, record 4\n  In a valley"), "{text}");
+    assert!(text.contains("ended: final · "), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colour where no terminal is");
+    let request = String::from_utf8(folder.output(&["sessions", "show", &id, "--ask", "2"]).stdout).unwrap();
+    assert!(request.starts_with("contribute 1 of claude on script/"), "{request}");
+    assert!(request.contains("--- system\n") && request.contains("--- user\nGoal:\nWrite a fairy tale."));
+    let none = folder.run(&["sessions", "show", &id, "--ask", "1"]);
+    assert_eq!(none.status, 2);
+}

@@ -1,0 +1,32 @@
+# The common tasks. `just` lists them.
+
+default:
+    @just --list
+
+# Everything that has to pass.
+test:
+    ./test
+
+# Quick: the tests alone.
+nextest *ARGS:
+    cargo nextest run {{ARGS}}
+
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# What the engine costs, one JSON line per case.
+bench *ARGS:
+    cargo run --release --quiet -- bench {{ARGS}}
+
+# What a step of the core costs.
+bench-core:
+    cargo bench -p polylogue-core
+
+# Licences, bans and sources of the dependencies.
+deny:
+    cargo deny check licenses bans sources
+
+# Look at changed snapshots and keep them.
+accept:
+    INSTA_UPDATE=always cargo nextest run
