@@ -36,6 +36,10 @@ impl Style {
         Style { is_rich, width: textwrap::termwidth().min(MAX_WIDTH) }
     }
 
+    pub(crate) fn width(self) -> usize {
+        self.width
+    }
+
     pub(crate) fn dim(self, text: &str) -> String {
         if self.is_rich { text.dimmed().to_string() } else { text.to_owned() }
     }
