@@ -13,18 +13,20 @@ use std::{
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Event, Reason,
+    Event, Reason, Setup,
+    format::chorus::{self, Slot, SlotId, VoiceProfile},
+    id::Purpose,
     line::{Clip, ClipState},
-    setup::Change,
+    setup::{Agent, Cast, Change, FormatSetup},
 };
 use polylogue_runtime::{
     Hub, HubSettings, Ports,
-    port::{Speech, Voice, VoiceError},
+    port::{Call, CallError, Model, Reply, Speech, Voice, VoiceError},
 };
 use support::{Behaviour, Bench, TestModel, setup};
 use tokio::time::{Instant, sleep};
 
-/// Takes its time for every clip, one at a time, and may refuse one line.
+/// Takes its time for every clip, with so many places, and may refuse one line.
 struct SlowVoice {
     takes: Duration,
     refuses: Option<u32>,
@@ -33,8 +35,8 @@ struct SlowVoice {
 }
 
 impl SlowVoice {
-    fn new(takes_ms: u64, refuses: Option<u32>) -> Arc<SlowVoice> {
-        let (takes, place) = (Duration::from_millis(takes_ms), tokio::sync::Semaphore::new(1));
+    fn new(takes_ms: u64, refuses: Option<u32>, places: usize) -> Arc<SlowVoice> {
+        let (takes, place) = (Duration::from_millis(takes_ms), tokio::sync::Semaphore::new(places));
         Arc::new(SlowVoice { takes, refuses, begun: AtomicU32::new(0), place })
     }
 }
@@ -52,8 +54,8 @@ impl Voice for SlowVoice {
     }
 }
 
-fn spoken_setup(max_rounds: u32) -> polylogue_core::Setup {
-    polylogue_core::Setup { speech: true, ..setup(max_rounds) }
+fn spoken_setup(max_rounds: u32) -> Setup {
+    Setup { speech: true, ..setup(max_rounds) }
 }
 
 fn bench(think_ms: u64, voice: Arc<SlowVoice>) -> (Bench, Hub) {
@@ -64,7 +66,7 @@ fn bench(think_ms: u64, voice: Arc<SlowVoice>) -> (Bench, Hub) {
 
 #[tokio::test(start_paused = true)]
 async fn clips_are_made_while_the_next_turn_is_thought_of() {
-    let (_bench, hub) = bench(500, SlowVoice::new(300, None));
+    let (_bench, hub) = bench(500, SlowVoice::new(300, None, 1));
     let began = Instant::now();
     let id = hub.start(spoken_setup(10)).await.unwrap();
     hub.wait(id).await.unwrap();
@@ -76,9 +78,63 @@ async fn clips_are_made_while_the_next_turn_is_thought_of() {
     assert_eq!(made.count(), 10);
 }
 
+/// Thinks for half a second, and says what a well-behaved slot of six says.
+struct ChorusModel;
+
+#[async_trait]
+impl Model for ChorusModel {
+    async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
+        sleep(Duration::from_millis(500)).await;
+        let agent = call.ask.id.agent.as_str();
+        let slot: u8 = agent.trim_start_matches("slot-").parse().unwrap();
+        let text = match call.ask.id.purpose {
+            Purpose::Comment => {
+                let target = slot % 6 + 1;
+                format!(r#"{{"targetSlotId": {target}, "comment": "{agent} heard you.", "voice_profile": "plain"}}"#)
+            }
+            _ => format!(r#"{{"text": "I am {agent}.", "voice_profile": "plain"}}"#),
+        };
+        Ok(Reply { text: text.into(), usage: None })
+    }
+}
+
+fn chorus_of_six() -> Setup {
+    let slots: Vec<SlotId> = (1..=6).map(|slot| slot.try_into().unwrap()).collect();
+    let base = spoken_setup(1);
+    let agent = base.cast.agents()[0].clone();
+    let agents = slots.iter().map(|slot| Agent { name: slot.agent(), ..agent.clone() }).collect();
+    let settings = chorus::Settings {
+        message: "What is a home?".into(),
+        slots: slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent() }).collect(),
+        voices: vec![VoiceProfile { name: "plain".into(), description: "plain".into() }],
+    };
+    Setup {
+        format: FormatSetup::Chorus(settings),
+        cast: Cast::new(agents, base.cast.people().to_vec()).unwrap(),
+        ..base
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chorus_takes_its_thinking_and_its_last_clips() {
+    // Three places are the fewest that a remote engine has.
+    let (bench, _) = bench(0, SlowVoice::new(0, None, 1));
+    let ports = Ports { model: Arc::new(ChorusModel), voice: SlowVoice::new(300, None, 3), ..bench.ports.clone() };
+    let hub = Hub::new(ports, HubSettings::default());
+    let began = Instant::now();
+    let id = hub.start(chorus_of_six()).await.unwrap();
+    hub.wait(id).await.unwrap();
+    let conversation = hub.conversation(id).await.unwrap();
+    assert_eq!(conversation.stage().ended(), Some(Reason::Completed));
+    let made = conversation.stage().transcript().lines().iter().filter(|line| matches!(line.clip, ClipState::Made(_)));
+    assert_eq!(made.count(), 18);
+    let critical_path = Duration::from_millis(3 * 500 + 2 * 300);
+    assert!(began.elapsed() <= critical_path.mul_f64(1.15), "{:?}", began.elapsed());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_clip_that_fails_is_an_event_and_the_session_completes() {
-    let (_bench, hub) = bench(500, SlowVoice::new(300, Some(2)));
+    let (_bench, hub) = bench(500, SlowVoice::new(300, Some(2), 1));
     let id = hub.start(spoken_setup(3)).await.unwrap();
     hub.wait(id).await.unwrap();
     assert_eq!(hub.conversation(id).await.unwrap().stage().ended(), Some(Reason::CapReached));
@@ -98,7 +154,7 @@ async fn a_clip_that_fails_is_an_event_and_the_session_completes() {
 #[tokio::test(start_paused = true)]
 async fn stop_ends_what_is_queued_and_resume_makes_what_is_missing() {
     // Clips take much longer than thinking, so that they queue.
-    let voice = SlowVoice::new(10_000, None);
+    let voice = SlowVoice::new(10_000, None, 1);
     let (_bench, hub) = bench(10, voice.clone());
     let id = hub.start(spoken_setup(4)).await.unwrap();
     sleep(Duration::from_millis(15_000)).await;
