@@ -11,6 +11,7 @@ use crate::{
     format::{Format, Wants},
     id::{AskId, LineId, PersonId, Seq},
     ledger::{Usage, estimate_tokens},
+    line::Line,
     reason::Reason,
     setup::{BadSetup, Change, Setup},
     stage::Stage,
@@ -62,6 +63,12 @@ impl Conversation {
 
     pub fn stage(&self) -> &Stage {
         &self.stage
+    }
+
+    /// Where the clip of a line lies within the session's folder: folders, then the file's name without its
+    /// ending. Empty where the format has no wish.
+    pub fn clip_place(&self, line: &Line) -> Vec<String> {
+        self.format.rules().clip_place(&self.stage, line)
     }
 
     /// What is to be done, whether or not it is under way already. Safe to call at any time, any number
@@ -117,7 +124,10 @@ impl Conversation {
             return self.on_resume(change);
         }
         if let Some(reason) = self.stage.ended() {
-            return Err(Rejected::Ended(reason));
+            return match input {
+                Input::HumanSaid { who, text } => self.on_human_after(reason, who, text),
+                _ => Err(Rejected::Ended(reason)),
+            };
         }
         match input {
             Input::Answered { ask, answer } => self.on_answer(ask, answer),
@@ -130,11 +140,15 @@ impl Conversation {
             }
             Input::ClipMade { line, clip } => {
                 self.must_want_clip(line)?;
-                Ok(vec![Event::ClipMade { line, clip }])
+                let mut events = vec![Event::ClipMade { line, clip }];
+                events.extend(self.format.rules().clipped(&self.stage, line, true));
+                Ok(events)
             }
             Input::ClipFailed { line, error } => {
                 self.must_want_clip(line)?;
-                Ok(vec![Event::ClipFailed { line, error }])
+                let mut events = vec![Event::ClipFailed { line, error }];
+                events.extend(self.format.rules().clipped(&self.stage, line, false));
+                Ok(events)
             }
             Input::HumanSaid { who, text } => self.on_human(who, text),
             Input::Halted { why, cut } => Ok(self.on_halt(why, cut)),
@@ -159,16 +173,28 @@ impl Conversation {
     }
 
     fn on_human(&self, who: PersonId, text: Arc<str>) -> Result<Vec<Event>, Rejected> {
+        self.must_be_sayable(&who, &text)?;
+        self.format.rules().may_speak(&self.stage, &who)?;
+        Ok(vec![Event::HumanSpoke { who, text }])
+    }
+
+    /// A person speaks when all is over: some formats begin again with that.
+    fn on_human_after(&self, reason: Reason, who: PersonId, text: Arc<str>) -> Result<Vec<Event>, Rejected> {
+        self.format.rules().may_reopen(&self.stage, reason)?;
+        self.must_be_sayable(&who, &text)?;
+        Ok(vec![Event::Resumed { version: VERSION, change: Change::default() }, Event::HumanSpoke { who, text }])
+    }
+
+    fn must_be_sayable(&self, who: &PersonId, text: &str) -> Result<(), Rejected> {
         let chars = text.chars().count();
-        if !self.stage.cast().people().contains(&who) {
-            Err(Rejected::NotInCast(who))
+        if !self.stage.cast().people().contains(who) {
+            Err(Rejected::NotInCast(who.clone()))
         } else if text.trim().is_empty() {
             Err(Rejected::EmptyMessage)
         } else if chars > Self::MAX_MESSAGE_CHARS {
             Err(Rejected::TooLong(chars, Self::MAX_MESSAGE_CHARS))
         } else {
-            self.format.rules().may_speak(&self.stage, &who)?;
-            Ok(vec![Event::HumanSpoke { who, text }])
+            Ok(())
         }
     }
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ask::Digest,
-    format::collaboration,
-    id::{AskId, LineId, PersonId, Seq, SessionId},
+    format::{chorus, collaboration},
+    id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::Usage,
     line::{Clip, LineKind, Speaker},
     reason::Reason,
@@ -81,6 +81,12 @@ pub enum Event {
         text: Arc<str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ask: Option<AskId>,
+        /// Whom it is addressed to, where the format says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<AgentId>,
+        /// The voice profile that the speaker chose for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        voice: Option<Arc<str>>,
     },
     ClipMade {
         line: LineId,
@@ -97,6 +103,8 @@ pub enum Event {
 
     /// What only a collaboration decides.
     Collaboration(collaboration::Decision),
+    /// What only a chorus decides.
+    Chorus(chorus::Decision),
 
     /// The last event, unless the session is resumed.
     Ended {
@@ -116,7 +124,7 @@ impl Event {
     /// an event: they were written together.
     pub fn is_consequence(&self) -> bool {
         match self {
-            Event::LineSpoken { .. } | Event::Collaboration(_) => true,
+            Event::LineSpoken { .. } | Event::Collaboration(_) | Event::Chorus(_) => true,
             Event::Started { .. }
             | Event::Forked { .. }
             | Event::Resumed { .. }

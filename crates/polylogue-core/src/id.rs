@@ -142,12 +142,21 @@ name_id!(
 pub enum Purpose {
     /// Take one's turn in a collaboration.
     Contribute,
+    /// Answer the person, in the first turn of a chorus.
+    Respond,
+    /// Comment on one of the others, in its second turn.
+    Comment,
+    /// Reply to the comments, in its third.
+    Reply,
 }
 
 impl Purpose {
     pub fn as_str(self) -> &'static str {
         match self {
             Purpose::Contribute => "contribute",
+            Purpose::Respond => "respond",
+            Purpose::Comment => "comment",
+            Purpose::Reply => "reply",
         }
     }
 }

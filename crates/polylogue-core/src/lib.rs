@@ -5,6 +5,7 @@
 //! [`Conversation`].
 
 pub mod ask;
+mod chance;
 mod conversation;
 pub mod event;
 pub mod format;

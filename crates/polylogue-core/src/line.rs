@@ -45,13 +45,19 @@ pub enum LineKind {
     Message,
     /// The router's instruction or notice.
     Router,
+    /// What a slot answers the person.
+    Response,
+    /// What a slot says about another's response.
+    Comment,
+    /// What a slot says to the comments on its own.
+    Reply,
 }
 
 impl LineKind {
     /// Whether the line becomes a clip when the session has speech.
     pub fn is_spoken(self) -> bool {
         match self {
-            LineKind::Message => true,
+            LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => true,
             LineKind::User | LineKind::Router => false,
         }
     }
@@ -70,6 +76,8 @@ pub struct Line {
     pub text: Arc<str>,
     /// The request that it answers.
     pub ask: Option<AskId>,
+    /// The voice profile that the speaker chose for this line.
+    pub voice: Option<Arc<str>>,
     pub clip: ClipState,
 }
 

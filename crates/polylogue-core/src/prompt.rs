@@ -11,9 +11,14 @@ use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 
 use crate::setup::BadSetup;
 
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 7] = [
+    ("chorus_again.j2", include_str!("../templates/chorus_again.j2")),
+    ("chorus_system.j2", include_str!("../templates/chorus_system.j2")),
     ("collaboration_system.j2", include_str!("../templates/collaboration_system.j2")),
     ("collaboration_turn.j2", include_str!("../templates/collaboration_turn.j2")),
+    ("turn1_response.j2", include_str!("../templates/turn1_response.j2")),
+    ("turn2_comment_select.j2", include_str!("../templates/turn2_comment_select.j2")),
+    ("turn3_reply.j2", include_str!("../templates/turn3_reply.j2")),
 ];
 
 static DEFAULTS: LazyLock<Environment<'static>> = LazyLock::new(|| {

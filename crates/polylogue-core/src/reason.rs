@@ -15,6 +15,8 @@ pub enum Reason {
     CapReached,
     /// A reply could not be understood; it was shown as it came.
     MalformedReply,
+    /// Everyone has had their turns.
+    Completed,
     /// Somebody pressed stop.
     Cancelled,
     /// A call that the session cannot do without failed for good.
@@ -31,6 +33,7 @@ impl Reason {
             Reason::NoHandoff => "no_handoff",
             Reason::CapReached => "cap_reached",
             Reason::MalformedReply => "malformed_reply",
+            Reason::Completed => "completed",
             Reason::Cancelled => "cancelled",
             Reason::Failed => "failed",
             Reason::LimitUsd => "limit_usd",

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    format::collaboration,
+    format::{chorus, collaboration},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
 };
@@ -35,12 +35,14 @@ pub struct Setup {
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum FormatSetup {
     Collaboration(collaboration::Settings),
+    Chorus(chorus::Settings),
 }
 
 impl FormatSetup {
     pub fn name(&self) -> &'static str {
         match self {
             FormatSetup::Collaboration(_) => "collaboration",
+            FormatSetup::Chorus(_) => "chorus",
         }
     }
 
@@ -48,6 +50,7 @@ impl FormatSetup {
     pub fn title(&self) -> &str {
         match self {
             FormatSetup::Collaboration(settings) => &settings.goal,
+            FormatSetup::Chorus(settings) => &settings.message,
         }
     }
 }
@@ -256,6 +259,12 @@ pub enum BadSetup {
     TooLong(usize, usize),
     #[error("the number of rounds is {0}: choose from 1 to {1}")]
     Rounds(u32, u32),
+    #[error("the message is empty: say something that the voices can answer")]
+    EmptyMessage,
+    #[error("a chorus has 1 to {max} slots, each number once: {0}", max = chorus::SlotId::MAX)]
+    Slots(String),
+    #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`: {0}")]
+    Voices(String),
     #[error("the limit {0} is 0: nothing could be said within it")]
     ZeroLimit(&'static str),
     #[error("the template `{name}` does not compile: {problem}")]
@@ -278,6 +287,7 @@ impl Setup {
         }
         match &self.format {
             FormatSetup::Collaboration(settings) => settings.check(&self.cast),
+            FormatSetup::Chorus(settings) => settings.check(&self.cast),
         }
     }
 }

@@ -50,6 +50,15 @@ struct Open {
     cost: Money,
 }
 
+/// A line as an event says it.
+struct Said<'a> {
+    speaker: Speaker,
+    kind: LineKind,
+    to: Option<AgentId>,
+    text: &'a Arc<str>,
+    ask: Option<AskId>,
+}
+
 /// What is used or may yet be used by what is under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Committed {
@@ -214,6 +223,7 @@ impl Stage {
             | Reason::NoHandoff
             | Reason::CapReached
             | Reason::MalformedReply
+            | Reason::Completed
             | Reason::Cancelled
             | Reason::Failed => true,
         }
@@ -223,7 +233,7 @@ impl Stage {
         self.keep_time(record);
         self.head = record.seq;
         match &record.event {
-            Event::Started { .. } | Event::Collaboration(_) => {}
+            Event::Started { .. } | Event::Collaboration(_) | Event::Chorus(_) => {}
             Event::Forked { from, at, change, .. } => {
                 // What was spent before the fork was spent by the other session.
                 self.ledger = Ledger::default();
@@ -247,8 +257,9 @@ impl Stage {
                 self.give_up(ask, usage);
             }
             Event::AskCut { ask, usage, .. } => self.give_up(ask, usage),
-            Event::LineSpoken { speaker, kind, text, ask } => {
-                self.say(record, speaker.clone(), *kind, None, text, ask.clone());
+            Event::LineSpoken { speaker, kind, text, ask, to, voice } => {
+                let said = Said { speaker: speaker.clone(), kind: *kind, to: to.clone(), text, ask: ask.clone() };
+                self.say_with(record, said, voice.clone());
             }
             Event::ClipMade { line, clip } => {
                 self.wanted_clips.remove(line);
@@ -280,6 +291,11 @@ impl Stage {
         text: &Arc<str>,
         ask: Option<AskId>,
     ) {
+        self.say_with(record, Said { speaker, kind, to, text, ask }, None);
+    }
+
+    fn say_with(&mut self, record: &Record, said: Said<'_>, voice: Option<Arc<str>>) {
+        let Said { speaker, kind, to, text, ask } = said;
         let id = self.transcript.next_id();
         let wanted = self.setup.speech && kind.is_spoken();
         if wanted {
@@ -295,8 +311,15 @@ impl Stage {
             to,
             text: text.clone(),
             ask,
+            voice,
             clip,
         });
+    }
+
+    /// An ask was answered with what cannot be used: the next one at its place is another attempt.
+    pub(crate) fn spend_attempt(&mut self, ask: &AskId) {
+        let place = Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() };
+        *self.spent_attempts.entry(place).or_insert(0) += 1;
     }
 
     fn keep_time(&mut self, record: &Record) {
@@ -325,8 +348,7 @@ impl Stage {
         if usage.total() > 0 {
             self.charge(ask, usage);
         }
-        let place = Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() };
-        *self.spent_attempts.entry(place).or_insert(0) += 1;
+        self.spend_attempt(ask);
     }
 
     fn close(&mut self, ask: &AskId) {

@@ -96,6 +96,8 @@ pub enum Rejected {
     NoSuchClip(LineId),
     #[error("`{0}` does not take part")]
     NotInCast(PersonId),
+    #[error("it is not `{0}`'s turn: wait until the others have spoken")]
+    NotYourTurn(PersonId),
     #[error("the message is empty")]
     EmptyMessage,
     #[error("the message is too long: {0} characters, at most {1} are taken")]

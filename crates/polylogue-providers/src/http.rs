@@ -60,7 +60,7 @@ impl Http {
     pub(crate) fn new(limits: Limits, env: &dyn Fn(&str) -> Option<String>) -> Result<Http, reqwest::Error> {
         let get = |name: &str| env(name).or_else(|| env(&name.to_lowercase())).filter(|value| !value.is_empty());
         let except = get("NO_PROXY").and_then(|list| NoProxy::from_string(&list));
-        let mut builder = Client::builder()
+        let mut builder = crate::tls::client()
             .no_proxy()
             .redirect(Policy::none())
             .connect_timeout(limits.connect)

@@ -27,6 +27,7 @@ pub mod script;
 mod secret;
 mod settings;
 pub mod speech;
+mod tls;
 
 pub use models::{BadSettings, Models};
 pub use prices::Prices;

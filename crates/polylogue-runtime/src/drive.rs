@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnord
 use polylogue_core::{
     Conversation, Cut, Event, Halt, Input, Record, Rejected, Step,
     ask::Ask,
-    format::collaboration::Decision,
+    format::{chorus, collaboration},
     id::{AskId, LineId, PersonId},
     line::Speaker,
 };
@@ -129,9 +129,9 @@ impl Drive {
         let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
         let agents = stage.cast().agents();
         let seat = agents.iter().position(|agent| line.speaker == Speaker::Agent(agent.name.clone()));
-        let profile = seat.and_then(|seat| agents[seat].voice.clone());
-        let seat = seat.unwrap_or_default();
-        let speech = Speech { session: stage.setup().id, line, profile, seat, tone: None, place: Vec::new() };
+        let profile = line.voice.clone().or_else(|| agents[seat?].voice.clone());
+        let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
+        let speech = Speech { session: stage.setup().id, line, profile, seat, tone: None, place };
         async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },
@@ -183,8 +183,14 @@ impl Drive {
     fn warn_about(&self, event: &Event) {
         let session = self.conversation.stage().setup().id;
         match event {
-            Event::Collaboration(Decision::Concluded { problem: Some(problem), .. }) => {
+            Event::Collaboration(collaboration::Decision::Concluded { problem: Some(problem), .. }) => {
                 tracing::warn!(%session, %problem, "a reply could not be read and is shown as it came");
+            }
+            Event::Chorus(chorus::Decision::Reasked { ask, problem }) => {
+                tracing::info!(%session, %ask, %problem, "a reply could not be used and is asked for again");
+            }
+            Event::Chorus(chorus::Decision::SlotFailed { slot, message, kind: None, .. }) => {
+                tracing::warn!(%session, %slot, %message, "a slot falls out of its turn");
             }
             Event::AskFailed { ask, failure, .. } => {
                 tracing::warn!(%session, %ask, failure = %failure.message, "a call failed");

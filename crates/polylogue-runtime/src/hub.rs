@@ -159,6 +159,21 @@ impl Hub {
         Ok(heard.await.map_err(|_| HubError::NotRunning)??)
     }
 
+    /// A person's words to a session that is over, where its format begins again with them. Returns the place
+    /// before what follows from them.
+    pub async fn reopen(&self, id: SessionId, who: PersonId, text: Arc<str>) -> Result<Seq, HubError> {
+        if self.inner.live().contains_key(&id) {
+            return Err(HubError::Running);
+        }
+        self.must_have_room()?;
+        let mut conversation = self.conversation(id).await?;
+        let before = conversation.stage().head();
+        let events = conversation.on(Input::HumanSaid { who, text })?;
+        self.append(&mut conversation, events).await?;
+        self.run(conversation)?;
+        Ok(before)
+    }
+
     /// Everything after a place of the journal: what is recorded, then what happens.
     pub fn subscribe(&self, id: SessionId, after: Seq) -> Subscription {
         let watch = self.inner.live().get(&id).map(|live| live.publisher.watch());

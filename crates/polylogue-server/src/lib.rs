@@ -1,1 +1,22 @@
-//! The HTTP side of Polylogue.
+//! The HTTP side of Polylogue: routes, event streams, and the description of both.
+//!
+//! A server is handed a hub, a journal, a [`House`] that knows who can take part, and settings. It knows no
+//! database, no vendor and no environment, and it decides nothing about a conversation: it asks the hub and
+//! shows projections.
+
+mod app;
+mod door;
+mod error;
+mod house;
+mod json;
+mod listen;
+mod metrics;
+mod route;
+mod settings;
+mod stream;
+
+pub use app::App;
+pub use error::{Code, Refusal};
+pub use house::{AgentInfo, ChorusRequest, House, ModelInfo, SlotRequest, VoiceInfo};
+pub use listen::serve;
+pub use settings::{BadSettings, Settings};

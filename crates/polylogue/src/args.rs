@@ -48,6 +48,10 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// The API, on one port
+    Serve(Serve),
+    /// Three turns between up to six voices: respond, comment, reply
+    Chorus(Chorus),
     /// Two agents or more hand a task back and forth, within bounds
     Collaborate(Collaborate),
     /// The recorded conversations
@@ -63,6 +67,31 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Measure the engine; one JSON line per case
     Bench(Bench),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Where to listen [default: 127.0.0.1:7654]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Chorus {
+    /// What the voices are to answer
+    pub(crate) message: String,
+    /// Who sits where, N from 1 to 6 [default: six seats for the agents that there are]
+    #[arg(long, value_name = "N=AGENT", value_parser = slot)]
+    pub(crate) slot: Vec<(u8, String)>,
+    /// Go on with this session: its id, the beginning of it, or `last`
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+}
+
+fn slot(text: &str) -> Result<(u8, String), String> {
+    let (number, agent) = text.split_once('=').ok_or("write it as N=AGENT, for example 1=gpt")?;
+    let number = number.trim().parse().ok().filter(|number| (1..=6).contains(number));
+    Ok((number.ok_or("the slots are numbered from 1 to 6")?, agent.trim().to_owned()))
 }
 
 #[derive(Debug, ClapArgs)]

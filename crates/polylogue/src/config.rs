@@ -28,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) limits: LimitsTable,
     pub(crate) agents: BTreeMap<String, AgentTable>,
     pub(crate) collaboration: Collaboration,
+    pub(crate) chorus: Chorus,
+    pub(crate) server: Server,
     pub(crate) artifacts: Artifacts,
     pub(crate) speech: Speech,
     pub(crate) voices: BTreeMap<String, ProfileSettings>,
@@ -51,6 +53,29 @@ pub(crate) struct Store {
 impl Default for Store {
     fn default() -> Self {
         Store { url: DEFAULT_STORE.to_owned() }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Server {
+    pub(crate) listen: String,
+    /// The variable that holds the bearer tokens, comma-separated.
+    pub(crate) tokens_env: String,
+    /// Pages of these origins may call the API.
+    pub(crate) cors_origins: Vec<String>,
+    /// How many sessions run at once.
+    pub(crate) max_sessions: usize,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Server {
+            listen: "127.0.0.1:7654".to_owned(),
+            tokens_env: "POLYLOGUE_TOKENS".to_owned(),
+            cors_origins: Vec::new(),
+            max_sessions: 1_000,
+        }
     }
 }
 
@@ -117,6 +142,15 @@ pub(crate) struct Collaboration {
     pub(crate) between: Option<Vec<String>>,
     pub(crate) start: Option<String>,
     pub(crate) max_rounds: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Chorus {
+    /// Whether its lines are spoken unless somebody says otherwise; they are.
+    pub(crate) speech: Option<bool>,
+    /// Who sits in slot 1, 2 and so on when nobody else is named.
+    pub(crate) slots: Option<Vec<String>>,
 }
 
 impl Config {

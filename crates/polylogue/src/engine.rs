@@ -16,7 +16,7 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, config::Config, failure::Failure, speech};
+use crate::{args::Common, config::Config, failure::Failure, manifest::Manifests, speech};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -28,7 +28,12 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn open(common: &Common, config: &Config) -> Result<Engine, Failure> {
+        Engine::open_with(common, config, HubSettings::default())
+    }
+
+    pub(crate) fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
         let journal = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
+        let journal: Arc<dyn Journal> = Arc::new(Manifests::new(journal, config.artifacts.dir.clone()));
         let scripts = Arc::new(Scripts::default());
         let models = models(config)?.with("script", scripts.clone());
         let mut model: Arc<dyn Model> = Arc::new(models.clone());
@@ -44,7 +49,7 @@ impl Engine {
             clock: Arc::new(SystemClock),
         };
         let prices = Prices::new(config.prices.clone());
-        Ok(Engine { hub: Hub::new(ports, HubSettings::default()), journal, models, prices, scripts })
+        Ok(Engine { hub: Hub::new(ports, hub), journal, models, prices, scripts })
     }
 
     /// Whether a model can be used from here, found out without asking it.

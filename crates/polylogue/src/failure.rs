@@ -69,6 +69,15 @@ impl Failure {
         Failure { message: format!("{}, {more}", self.message), ..self }
     }
 
+    /// Whether whoever asked can do something about it.
+    pub(crate) fn is_of_the_caller(&self) -> bool {
+        self.is_request() || self.code == Code::InvalidConfig
+    }
+
+    pub(crate) fn is_request(&self) -> bool {
+        self.code == Code::InvalidRequest
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

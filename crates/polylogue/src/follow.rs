@@ -7,12 +7,21 @@ use polylogue_core::{
     id::{Seq, SessionId},
 };
 use polylogue_runtime::Published;
-use tokio::signal::ctrl_c;
 
 use crate::{engine::Engine, failure::Failure, view::View};
 
 /// What a shell expects of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
+
+#[cfg(unix)]
+fn presses() -> std::io::Result<tokio::signal::unix::Signal> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
+}
+
+#[cfg(windows)]
+fn presses() -> std::io::Result<tokio::signal::windows::CtrlC> {
+    tokio::signal::windows::ctrl_c()
+}
 
 /// Shows the session from after `seen` on, until it ends.
 pub(crate) async fn follow(
@@ -21,6 +30,8 @@ pub(crate) async fn follow(
     seen: Seq,
     view: &mut dyn View,
 ) -> Result<ExitCode, Failure> {
+    // From here on, and kept through the loop: a signal that comes while a line is shown is not lost.
+    let mut presses = presses().map_err(|error| Failure::internal(format!("Ctrl-C cannot be heard: {error}")))?;
     let ending = engine.hub.ending(id);
     let mut subscription = engine.hub.subscribe(id, seen);
     let records = engine.hub.records(id).await?;
@@ -40,8 +51,8 @@ pub(crate) async fn follow(
                 Some(Published::Delta { ask, text }) => view.delta(&ask, &text, &conversation),
                 None => break,
             },
-            pressed = ctrl_c() => {
-                if pressed.is_err() || is_stopping {
+            _ = presses.recv() => {
+                if is_stopping {
                     // Twice means now: the journal is whole, and the session can be resumed.
                     return Ok(ExitCode::from(INTERRUPTED));
                 }

@@ -2,11 +2,13 @@
 
 mod agents;
 mod args;
+mod chorus;
 mod command;
 mod config;
 mod engine;
 mod failure;
 mod follow;
+mod manifest;
 mod output;
 mod speech;
 mod view;
@@ -25,7 +27,9 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return failure::of_usage(&error),
     };
-    log_to_stderr(args.common.verbose);
+    // Whoever runs a server wants to see who comes.
+    let at_least = u8::from(matches!(args.command, Command::Serve(_)));
+    log_to_stderr(args.common.verbose.max(at_least));
     let json = args.common.json;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {
@@ -40,6 +44,8 @@ fn main() -> ExitCode {
 
 async fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
+        Command::Serve(serve) => command::serve::run(args.common, serve).await,
+        Command::Chorus(chorus) => command::chorus::run(&args.common, chorus).await,
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),

@@ -5,6 +5,7 @@ use std::{io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use polylogue_providers::{
+    Secret,
     download::Progress,
     speech::{Account, EngineName, Profiles, Speaker, SpeechSettings, kokoro},
 };
@@ -14,16 +15,17 @@ use crate::{config::Config, failure::Failure};
 /// What the configuration and the environment say about engines.
 pub(crate) fn settings(config: &Config) -> SpeechSettings {
     let env = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let key = |name: &str| env(name).and_then(|key| Secret::new(&key));
     SpeechSettings {
         engine: config.speech.engine,
         cache: cache_folder(),
         elevenlabs: Account {
-            key: env("ELEVENLABS_API_KEY"),
+            key: key("ELEVENLABS_API_KEY"),
             base_url: env("ELEVENLABS_BASE_URL"),
             model: config.speech.elevenlabs_model.clone(),
         },
         openai: Account {
-            key: env("OPENAI_API_KEY"),
+            key: key("OPENAI_API_KEY"),
             base_url: env("OPENAI_BASE_URL"),
             model: config.speech.openai_model.clone(),
         },

@@ -1,6 +1,7 @@
 //! What a person or a program sees of a session while it runs: lines as they are said.
 
 mod json;
+mod lanes;
 mod terminal;
 
 use polylogue_core::{Conversation, Record, id::AskId};
@@ -24,6 +25,11 @@ pub(crate) trait View: Send {
 
 pub(crate) fn new(common: &Common) -> Box<dyn View> {
     if common.json { Box::new(json::Json) } else { Box::new(terminal::Terminal::new()) }
+}
+
+/// The view of a chorus, where several speak at once.
+pub(crate) fn chorus(common: &Common) -> Box<dyn View> {
+    if common.json { Box::new(json::Json) } else { Box::new(lanes::Lanes::new()) }
 }
 
 pub(crate) use terminal::{Style, costs_in_words};

@@ -137,7 +137,7 @@ impl Collaboration {
             agents.chain(people).chain(["router"]).filter(|name| *name != ask.agent.as_str()).collect();
         let text = own_line(text, ask.agent.as_str(), &others, repairs).into();
         let speaker = Speaker::Agent(ask.agent.clone());
-        Event::LineSpoken { speaker, kind: LineKind::Message, text, ask: Some(ask.clone()) }
+        Event::LineSpoken { speaker, kind: LineKind::Message, text, ask: Some(ask.clone()), to: None, voice: None }
     }
 }
 
@@ -211,7 +211,9 @@ impl Rules for Collaboration {
                     Err(Rejected::StillAtLimit(reason))
                 }
             }
-            Reason::Final | Reason::NoHandoff | Reason::MalformedReply => Err(Rejected::Complete(reason)),
+            Reason::Final | Reason::NoHandoff | Reason::MalformedReply | Reason::Completed => {
+                Err(Rejected::Complete(reason))
+            }
         }
     }
 
@@ -224,6 +226,7 @@ impl Rules for Collaboration {
             Reason::NoHandoff => format!("{speaker} handed over to nobody in round {round} of {rounds}"),
             Reason::CapReached => format!("all {rounds} rounds are used"),
             Reason::MalformedReply => format!("the reply of {speaker} could not be read and is shown as it came"),
+            Reason::Completed => "everyone has had their turns".to_owned(),
             Reason::Failed => format!("{speaker} could not be reached"),
             Reason::LimitUsd => format!("the next call could pass the limit of {}", limits.max_usd),
             Reason::LimitTokens => format!("the next call could pass the limit of {} tokens", limits.max_tokens),
@@ -255,6 +258,7 @@ impl Rules for Collaboration {
             | Event::AskCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Chorus(_)
             | Event::Ended { .. } => {}
         }
     }

@@ -4,6 +4,7 @@
 //! A format never touches the journal. It says what it wants from the stage as it stands, decides what an
 //! answer means, and keeps its own small state by folding the events.
 
+pub mod chorus;
 pub mod collaboration;
 
 use std::sync::Arc;
@@ -11,13 +12,15 @@ use std::sync::Arc;
 use crate::{
     ask::Request,
     event::{CallFailure, Event, Record},
-    id::{AgentId, AskId, PersonId, Purpose},
+    id::{AgentId, AskId, LineId, PersonId, Purpose},
+    line::Line,
     reason::Reason,
     reply::Repair,
     setup::{BadSetup, Change, FormatSetup, Setup},
     stage::Stage,
     step::Rejected,
 };
+use chorus::Chorus;
 use collaboration::Collaboration;
 
 /// What a format wants now.
@@ -57,6 +60,22 @@ pub(crate) trait Rules {
     /// Whether this person may speak now; the words themselves have been looked at already.
     fn may_speak(&self, stage: &Stage, who: &PersonId) -> Result<(), Rejected>;
 
+    /// What follows when a line's clip is made, or has failed.
+    fn clipped(&self, _stage: &Stage, _line: LineId, _is_made: bool) -> Vec<Event> {
+        Vec::new()
+    }
+
+    /// Where the clip of a line lies within the session's folder: folders, then the file's name without its
+    /// ending. Empty where the format has no wish.
+    fn clip_place(&self, _stage: &Stage, _line: &Line) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether a person's words open a session again that ended so.
+    fn may_reopen(&self, _stage: &Stage, reason: Reason) -> Result<(), Rejected> {
+        Err(Rejected::Ended(reason))
+    }
+
     /// Whether a session that ended so can go on with this change.
     fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected>;
 
@@ -71,6 +90,7 @@ pub(crate) trait Rules {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Format {
     Collaboration(Collaboration),
+    Chorus(Chorus),
 }
 
 impl Format {
@@ -80,18 +100,21 @@ impl Format {
             FormatSetup::Collaboration(settings) => {
                 Collaboration::new(settings, stage, started).map(Format::Collaboration)
             }
+            FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
         }
     }
 
     pub(crate) fn rules(&self) -> &dyn Rules {
         match self {
             Format::Collaboration(collaboration) => collaboration,
+            Format::Chorus(chorus) => chorus,
         }
     }
 
     pub(crate) fn rules_mut(&mut self) -> &mut dyn Rules {
         match self {
             Format::Collaboration(collaboration) => collaboration,
+            Format::Chorus(chorus) => chorus,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Views of a journal. Each is a pure function of it, computed when somebody looks.
 
 mod captions;
+mod chorus;
 mod fork;
 mod insight;
 mod outcome;
@@ -8,6 +9,7 @@ mod text;
 mod timeline;
 
 pub use captions::{srt, vtt};
+pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError};
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};

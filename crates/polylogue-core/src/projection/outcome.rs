@@ -69,6 +69,9 @@ pub struct OutcomeLine {
     /// The round, beat or turn that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// The voice profile that the speaker chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voice_profile: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audio_path: Option<String>,
 }
@@ -158,6 +161,7 @@ impl OutcomeLine {
             text: line.text.clone(),
             to: line.to.clone(),
             turn: line.ask.as_ref().map(|ask| ask.turn),
+            voice_profile: line.voice.clone(),
             audio_path: audio_path(line),
         }
     }

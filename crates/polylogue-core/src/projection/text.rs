@@ -12,8 +12,10 @@ pub fn plain_text(conversation: &Conversation) -> String {
     let mut text = heading(conversation, "");
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {
-            LineKind::User | LineKind::Message => format!("{}: {}", line.speaker, line.text),
             LineKind::Router => format!("[{}]", directed(line)),
+            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
+                format!("{}: {}", addressed(line), line.text)
+            }
         };
         let _ = write!(text, "\n{block}\n");
     }
@@ -24,12 +26,22 @@ pub fn markdown(conversation: &Conversation) -> String {
     let mut text = heading(conversation, "# ");
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {
-            LineKind::User | LineKind::Message => format!("**{}:** {}", line.speaker, line.text),
             LineKind::Router => format!("> {}", directed(line).replace('\n', "\n> ")),
+            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
+                format!("**{}:** {}", addressed(line), line.text)
+            }
         };
         let _ = write!(text, "\n{block}\n");
     }
     text
+}
+
+/// A speaker with whom the line is for.
+fn addressed(line: &Line) -> String {
+    match &line.to {
+        Some(to) => format!("{} to {to}", line.speaker),
+        None => line.speaker.to_string(),
+    }
 }
 
 /// A router's line with whom it is for.

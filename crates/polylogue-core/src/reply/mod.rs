@@ -56,6 +56,8 @@ pub enum Repair {
     Type,
     /// A text over its length, cut.
     Cut,
+    /// No voice profile that there is; the speaker's own or a drawn one is used.
+    Voice,
     /// The speaker's own name before the line.
     NamePrefix,
     /// Another participant's line, cut off.

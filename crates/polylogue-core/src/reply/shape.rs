@@ -15,6 +15,8 @@ pub enum Shape {
     /// One of these words.
     Choice(Vec<String>),
     Bool,
+    /// One of these numbers.
+    Number(Vec<u32>),
     Object(Vec<Field>),
 }
 
@@ -43,6 +45,7 @@ impl Shape {
             Shape::Text { max_chars: Some(max) } => json!({"type": "string", "minLength": 1, "maxLength": max}),
             Shape::Choice(words) => json!({"type": "string", "enum": words}),
             Shape::Bool => json!({"type": "boolean"}),
+            Shape::Number(numbers) => json!({"type": "integer", "enum": numbers}),
             Shape::Object(fields) => {
                 let properties: Map<String, Value> =
                     fields.iter().map(|field| (field.name.to_owned(), field.shape.schema())).collect();
@@ -85,6 +88,13 @@ impl Shape {
                 Value::String(text) if text.trim().eq_ignore_ascii_case("false") => Ok(coerced(false, repairs)),
                 _ => Err(self.wrong(at)),
             },
+            Shape::Number(numbers) => {
+                let number = number(&value).filter(|number| numbers.contains(number)).ok_or_else(|| self.wrong(at))?;
+                if !value.is_u64() {
+                    repairs.push(Repair::Type);
+                }
+                Ok(number.into())
+            }
             Shape::Object(fields) => {
                 let Value::Object(mut given) = value else { return Err(self.wrong(at)) };
                 let mut fitted = Map::new();
@@ -113,10 +123,31 @@ impl Shape {
             Shape::Text { .. } => "a text that is not empty".to_owned(),
             Shape::Choice(words) => format!("one of {}", words.join(", ")),
             Shape::Bool => "true or false".to_owned(),
+            Shape::Number(numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+                format!("one of {}", numbers.join(", "))
+            }
             Shape::Object(_) => "an object".to_owned(),
         };
         let at = if at.is_empty() { "the reply" } else { at };
         Problem::Wrong { at: at.to_owned(), wanted }
+    }
+}
+
+/// A number as it is, as `2.0`, or as the only one in a text: `"2"`, `"slot-2"`.
+fn number(value: &Value) -> Option<u32> {
+    match value {
+        Value::Number(number) => {
+            let float =
+                number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(float));
+            float.map(|float| float as u32)
+        }
+        Value::String(text) => {
+            let mut runs = text.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
+            let only = runs.next().filter(|_| !text.trim_start().starts_with('-'))?;
+            if runs.next().is_some() { None } else { only.parse().ok() }
+        }
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 

@@ -204,3 +204,27 @@ proptest! {
         prop_assert_eq!(read(&text, &envelope()).value, Ok(json!({"message": message})));
     }
 }
+
+#[test]
+fn a_number_is_one_of_those_that_are_allowed() {
+    let shape = Shape::Object(vec![Field::required("slot", Shape::Number(vec![2, 3]))]);
+    for (said, number, repairs) in [
+        ("2", Some(2), vec![]),
+        ("\"2\"", Some(2), vec![Repair::Type]),
+        ("\"slot-3\"", Some(3), vec![Repair::Type]),
+        ("3.0", Some(3), vec![Repair::Type]),
+        ("1", None, vec![]),
+        ("-2", None, vec![]),
+        ("\"-2\"", None, vec![]),
+        ("\"2 or 3\"", None, vec![]),
+        ("2.5", None, vec![]),
+        ("null", None, vec![]),
+        ("99999999999999999999", None, vec![]),
+    ] {
+        let reading = read(&format!("{{\"slot\": {said}}}"), &shape);
+        assert_eq!(reading.value.clone().ok().map(|value| value["slot"].clone()), number.map(Value::from), "{said}");
+        assert_eq!(reading.repairs, repairs, "{said}");
+        let problem = reading.value.err().map(|problem| problem.to_string());
+        assert!(problem.is_none_or(|problem| problem == "`slot` must be one of 2, 3"), "{said}");
+    }
+}

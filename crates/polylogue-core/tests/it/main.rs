@@ -1,5 +1,7 @@
 //! The core through its public surface.
 
+mod chorus;
+mod chorus_properties;
 mod collaboration;
 mod corpus;
 mod properties;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use polylogue_core::{
     Answer, Conversation, Event, Input, Record, Rejected, Setup, Step, Timestamp,
     ask::Ask,
-    format::collaboration::Settings,
+    format::{
+        chorus::{self, Slot, SlotId, VoiceProfile},
+        collaboration::Settings,
+    },
     id::SessionId,
     money::Price,
     setup::{Agent, BadSetup, Cast, FormatSetup, Limits, Sampling},
@@ -113,8 +116,10 @@ pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
 }
 
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
-    let FormatSetup::Collaboration(settings) = &mut setup.format;
-    settings
+    match &mut setup.format {
+        FormatSetup::Collaboration(settings) => settings,
+        FormatSetup::Chorus(_) => panic!("not a collaboration"),
+    }
 }
 
 pub(crate) fn handoff(message: &str, to: &str, task: &str) -> String {
@@ -123,4 +128,35 @@ pub(crate) fn handoff(message: &str, to: &str, task: &str) -> String {
 
 pub(crate) fn text(text: &str) -> Arc<str> {
     text.into()
+}
+
+/// A chorus of so many slots; the agent of slot n is `agent-n` to the outside.
+pub(crate) fn chorus(slots: u8) -> Setup {
+    let ids: Vec<SlotId> = (1..=slots).map(|slot| slot.try_into().unwrap()).collect();
+    let voice = |name: &str, description: &str| VoiceProfile { name: name.into(), description: description.into() };
+    Setup {
+        id: SessionId::from_bytes([0x22; 16]),
+        format: FormatSetup::Chorus(chorus::Settings {
+            message: "What is a home?".into(),
+            slots: ids
+                .iter()
+                .map(|id| Slot { slot_id: *id, agent_id: format!("agent-{id}").parse().unwrap() })
+                .collect(),
+            voices: vec![voice("dry_precise", "measured and exact"), voice("playful", "lively")],
+        }),
+        cast: Cast::new(ids.iter().map(|id| agent(id.agent().as_str())).collect(), vec!["you".parse().unwrap()])
+            .unwrap(),
+        limits: Limits::default(),
+        seed: 7,
+        speech: true,
+        templates: Default::default(),
+    }
+}
+
+pub(crate) fn spoken(words: &str) -> String {
+    format!(r#"{{"text": "{words}", "voice_profile": "playful"}}"#)
+}
+
+pub(crate) fn comment_on(target: u8, words: &str) -> String {
+    format!(r#"{{"targetSlotId": {target}, "comment": "{words}", "voice_profile": "dry_precise"}}"#)
 }

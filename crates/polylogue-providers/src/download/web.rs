@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Client, StatusCode, header};
+use reqwest::{StatusCode, header};
 
 use super::{DownloadError, Progress, Wanted, Watch, sha256};
 
@@ -29,7 +29,7 @@ pub(super) async fn fetch(address: &str, file: &Wanted, folder: &Path, watch: &W
     }
 
     if done < file.bytes {
-        let client = Client::builder().connect_timeout(SILENCE).read_timeout(SILENCE).build().map_err(network)?;
+        let client = crate::tls::client().connect_timeout(SILENCE).read_timeout(SILENCE).build().map_err(network)?;
         let mut request = client.get(address);
         if done > 0 {
             request = request.header(header::RANGE, format!("bytes={done}-"));

@@ -11,6 +11,7 @@ use super::{
     sound::Sound,
     split,
 };
+use crate::Secret;
 
 const BASE_URL: &str = "https://api.elevenlabs.io";
 const MODEL: &str = "eleven_multilingual_v2";
@@ -26,7 +27,7 @@ pub struct ElevenLabs {
 }
 
 impl ElevenLabs {
-    pub fn new(key: String, base_url: Option<String>, model: Option<String>) -> ElevenLabs {
+    pub fn new(key: Secret, base_url: Option<String>, model: Option<String>) -> ElevenLabs {
         let base_url = base_url.unwrap_or_else(|| BASE_URL.to_owned());
         ElevenLabs {
             remote: Remote::new(EngineName::ElevenLabs, Some(key)),

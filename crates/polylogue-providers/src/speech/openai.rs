@@ -11,6 +11,7 @@ use super::{
     sound::Sound,
     split, wav,
 };
+use crate::Secret;
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 const MODEL: &str = "gpt-4o-mini-tts";
@@ -28,7 +29,7 @@ pub struct OpenAi {
 
 impl OpenAi {
     /// A server of one's own may need no key.
-    pub fn new(key: Option<String>, base_url: Option<String>, model: Option<String>) -> OpenAi {
+    pub fn new(key: Option<Secret>, base_url: Option<String>, model: Option<String>) -> OpenAi {
         let base_url = base_url.unwrap_or_else(|| BASE_URL.to_owned());
         OpenAi {
             remote: Remote::new(EngineName::OpenAi, key),

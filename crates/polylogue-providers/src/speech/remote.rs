@@ -10,6 +10,7 @@ use super::{
     engine::{EngineError, EngineName},
     sound::Sound,
 };
+use crate::Secret;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// A connection that brings nothing for so long is given up.
@@ -22,26 +23,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 /// Twenty minutes of speech.
 const MAX_BYTES: usize = 64 << 20;
-
-/// A key, which no log and no error shows.
-#[derive(Clone)]
-pub(super) struct Secret(String);
-
-impl Secret {
-    pub(super) fn new(key: String) -> Secret {
-        Secret(key)
-    }
-
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
 
 /// What a vendor sent, of whatever kind it says that it is.
 #[derive(Debug)]
@@ -60,15 +41,15 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    pub(super) fn new(engine: EngineName, key: Option<String>) -> Remote {
-        let client = Client::builder()
+    pub(super) fn new(engine: EngineName, key: Option<Secret>) -> Remote {
+        let client = crate::tls::client()
             .connect_timeout(CONNECT_LIMIT)
             .read_timeout(SILENCE_LIMIT)
             .timeout(TIME_LIMIT)
             // A key in a header of its own would go along to wherever a redirect points.
             .redirect(Policy::none())
             .build();
-        Remote { engine, client: client.map_err(|error| error.to_string()), key: key.map(Secret::new) }
+        Remote { engine, client: client.map_err(|error| error.to_string()), key }
     }
 
     pub(super) fn key(&self) -> Option<&str> {
@@ -141,8 +122,8 @@ impl Remote {
         let retry_after = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let body = self.body(response).await.unwrap_or_default();
         let mut message = explanation(&body).unwrap_or_else(|| "it did not say why".to_owned());
-        if let Some(key) = self.key().filter(|key| !key.is_empty()) {
-            message = message.replace(key, "…");
+        if let Some(key) = &self.key {
+            message = key.scrub(&message);
         }
         let message = message.chars().filter(|c| !c.is_control()).take(200).collect();
         match status {

@@ -14,6 +14,7 @@ use super::{
     profiles::Profile,
     sound::Sound,
 };
+use crate::Secret;
 
 /// What decides about engines.
 #[derive(Clone, Debug, Default)]
@@ -28,20 +29,11 @@ pub struct SpeechSettings {
 }
 
 /// What is needed to use a vendor, or a server of its protocol.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Account {
-    pub key: Option<String>,
+    pub key: Option<Secret>,
     pub base_url: Option<String>,
     pub model: Option<String>,
-}
-
-impl std::fmt::Debug for Account {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Account")
-            .field("has_key", &self.key.is_some())
-            .field("model", &self.model)
-            .finish_non_exhaustive()
-    }
 }
 
 /// An engine and whether it works here, for the doctor.
@@ -131,7 +123,7 @@ mod tests {
 
     #[test]
     fn engines_come_in_the_order_of_use() {
-        let keyed = Account { key: Some("k".to_owned()), ..Account::default() };
+        let keyed = Account { key: Secret::new("k"), ..Account::default() };
         let cases = [
             (None, Account::default(), "kokoro espeak"),
             (None, keyed.clone(), "elevenlabs kokoro espeak"),

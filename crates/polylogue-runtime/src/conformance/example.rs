@@ -6,7 +6,10 @@ use polylogue_core::{
     Event, Reason, Record, Setup, Timestamp,
     ask::Digest,
     event::{CallFailure, FailureKind, VERSION},
-    format::collaboration::{Decision, Settings},
+    format::{
+        chorus,
+        collaboration::{Decision, Settings},
+    },
     id::{AgentId, AskId, LineId, Purpose, Seq, SessionId},
     ledger::Usage,
     line::{Clip, LineKind, Speaker},
@@ -36,7 +39,14 @@ pub fn started(id: SessionId, goal: &str) -> Event {
 }
 
 pub fn said(text: &str) -> Event {
-    Event::LineSpoken { speaker: Speaker::Agent(agent()), kind: LineKind::Message, text: text.into(), ask: None }
+    Event::LineSpoken {
+        speaker: Speaker::Agent(agent()),
+        kind: LineKind::Message,
+        text: text.into(),
+        ask: None,
+        to: None,
+        voice: None,
+    }
 }
 
 pub fn ended(reason: Reason) -> Event {
@@ -100,7 +110,10 @@ fn following(event: &Event) -> Option<Event> {
         Event::HumanSpoke { .. } => {
             Some(Event::Collaboration(Decision::HandedOver { to: agent(), task: "next".into() }))
         }
-        Event::Collaboration(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
+        Event::Collaboration(_) => {
+            Some(Event::Chorus(chorus::Decision::TurnEnded { turn: 4, slots: vec![2.try_into().expect("a slot")] }))
+        }
+        Event::Chorus(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
         Event::Ended { .. } => None,
     }
 }

@@ -61,7 +61,7 @@ fn setup(common: &Common, config: &Config, engine: &Engine, args: Collaborate) -
 }
 
 /// The templates that the configuration puts in place of the built-in ones.
-fn templates(config: &Config) -> Result<BTreeMap<String, Arc<str>>, Failure> {
+pub(crate) fn templates(config: &Config) -> Result<BTreeMap<String, Arc<str>>, Failure> {
     let mut templates = BTreeMap::new();
     for (name, file) in &config.templates {
         let path = config.folder.join(file);

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{AnsiColors, OwoColorize};
 use polylogue_core::{
     Conversation, Event, Record,
+    format::chorus::Turn,
     id::AskId,
     line::{Line, LineKind, Speaker},
     projection::Costs,
@@ -33,6 +34,10 @@ impl Style {
     pub(crate) fn of_stdout() -> Style {
         let is_rich = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         Style { is_rich, width: textwrap::termwidth().min(MAX_WIDTH) }
+    }
+
+    pub(crate) fn width(self) -> usize {
+        self.width
     }
 
     pub(crate) fn dim(self, text: &str) -> String {
@@ -70,7 +75,7 @@ impl Style {
     /// A line of the conversation, with an empty line after it.
     pub(crate) fn line(self, line: &Line, conversation: &Conversation) -> String {
         match line.kind {
-            LineKind::User | LineKind::Message => {
+            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
                 let shown = format!("{}:", line.speaker);
                 let name = self.name(&line.speaker, &shown, conversation);
                 if !self.is_rich {
@@ -196,6 +201,7 @@ impl View for Terminal {
 fn counter(ask: &AskId, conversation: &Conversation) -> String {
     match &conversation.stage().setup().format {
         FormatSetup::Collaboration(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
+        FormatSetup::Chorus(_) => format!("turn {} of 3", Turn::at(ask.turn).index()),
     }
 }
 

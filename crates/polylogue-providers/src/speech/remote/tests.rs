@@ -15,6 +15,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use crate::{
+    Secret,
     loopback::serve,
     speech::{
         elevenlabs::ElevenLabs,
@@ -84,10 +85,12 @@ impl Vendor {
     fn engine(self, base: &str) -> Box<dyn Engine> {
         let base = Some(format!("{base}/v1/"));
         match self {
-            Vendor::ElevenLabs => {
-                Box::new(ElevenLabs::new("sk-secret".to_owned(), base.map(|base| base.replace("/v1/", "/")), None))
-            }
-            Vendor::OpenAi => Box::new(OpenAi::new(Some("sk-secret".to_owned()), base, None)),
+            Vendor::ElevenLabs => Box::new(ElevenLabs::new(
+                Secret::new("sk-secret").expect("a key"),
+                base.map(|base| base.replace("/v1/", "/")),
+                None,
+            )),
+            Vendor::OpenAi => Box::new(OpenAi::new(Secret::new("sk-secret"), base, None)),
         }
     }
 
@@ -175,7 +178,7 @@ async fn faults_are_told_apart() {
                     .into_response()
             },
             1,
-            "does not accept the key: bad key …",
+            "does not accept the key: bad key [hidden]",
         ),
         (
             "429",

@@ -72,6 +72,7 @@ fn speech(line: u32, name: &str, text: &str, place: &[&str]) -> Speech {
         to: None,
         text: text.into(),
         ask: None,
+        voice: None,
         clip: ClipState::Wanted,
     };
     let session: SessionId = "0190b5a0-0000-7000-8000-000000000001".parse().expect("an id");

@@ -1,0 +1,137 @@
+//! What a slot replies: the shapes that are asked for, and what a reply comes to.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{length::within, seat::Seat, settings::SlotId, turn::Turn};
+use crate::{
+    identity::own_line,
+    reply::{self, Field, Problem, Repair, Shape},
+};
+
+const TARGET: &str = "targetSlotId";
+const VOICE: &str = "voice_profile";
+
+/// `SpokenResponse`: what is said in the first and third turn.
+pub(super) fn spoken(voices: &[Arc<str>]) -> Shape {
+    Shape::Object(vec![Field::required("text", text()), Field::required(VOICE, choice(voices))])
+}
+
+/// `CommentSelection`: what is said in the second turn, about one of these slots.
+pub(super) fn comment(voices: &[Arc<str>], targets: impl Iterator<Item = SlotId>) -> Shape {
+    let targets = targets.map(|slot| slot.0.into()).collect();
+    Shape::Object(vec![
+        Field::required(TARGET, Shape::Number(targets)),
+        Field::required("comment", text()),
+        Field::required(VOICE, choice(voices)),
+    ])
+}
+
+fn text() -> Shape {
+    Shape::Text { max_chars: None }
+}
+
+fn choice(voices: &[Arc<str>]) -> Shape {
+    Shape::Choice(voices.iter().map(|voice| voice.to_string()).collect())
+}
+
+/// What a reply comes to.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Line {
+        text: String,
+        voice: Arc<str>,
+        target: Option<SlotId>,
+    },
+    /// A good comment on nobody who can be commented on, for the second time.
+    Unaimed {
+        text: String,
+        voice: Arc<str>,
+        problem: Problem,
+    },
+    /// To be asked once more.
+    Again(Problem),
+    /// It was asked once more already.
+    Failed(Problem),
+}
+
+/// Reads a reply of `seat`. A voice that there is not costs nobody their turn: the slot's usual one is used.
+pub(super) fn read(text: &str, seat: &Seat, turn: Turn, seats: &[Seat]) -> (Verdict, Vec<Repair>) {
+    let Some(Shape::Object(fields)) = seat.shape().map(|shape| &**shape) else {
+        return (Verdict::Failed(Problem::NoObject), Vec::new());
+    };
+    let mut extra = Vec::new();
+    let mut reading = reply::read(text, &Shape::Object(fields.clone()));
+    if let Err(problem) = &reading.value
+        && at(problem) == Some(VOICE)
+    {
+        extra.push(Repair::Voice);
+        reading = reply::read(text, &without(fields, VOICE));
+    }
+    let mut unaimed = None;
+    if let Err(problem) = &reading.value
+        && at(problem) == Some(TARGET)
+        && seat.is_asked_again()
+    {
+        let relaxed = without(fields, TARGET);
+        let Shape::Object(fields) = &relaxed else { unreachable!("it was made of fields") };
+        let mut again = reply::read(text, &relaxed);
+        if again.value.as_ref().is_err_and(|problem| at(problem) == Some(VOICE)) {
+            extra.push(Repair::Voice);
+            again = reply::read(text, &without(fields, VOICE));
+        }
+        unaimed = Some(problem.clone());
+        reading = again;
+    }
+    let value = match reading.value {
+        Ok(value) => value,
+        Err(problem) if seat.is_asked_again() => return (Verdict::Failed(problem), Vec::new()),
+        Err(problem) => return (Verdict::Again(problem), Vec::new()),
+    };
+    let mut repairs = reading.repairs;
+    repairs.extend(extra);
+    let words = value.get("text").or_else(|| value.get("comment")).and_then(Value::as_str).unwrap_or_default();
+    let text = as_line(words, seat, turn, seats, &mut repairs);
+    let chosen = value.get(VOICE).and_then(Value::as_str);
+    let voice = chosen.map_or_else(|| usual_voice(seat), Arc::from);
+    let target = value.get(TARGET).and_then(Value::as_u64).and_then(|slot| SlotId::try_from(slot as u8).ok());
+    repairs.sort_unstable();
+    repairs.dedup();
+    match unaimed {
+        Some(problem) => (Verdict::Unaimed { text, voice, problem }, repairs),
+        None => (Verdict::Line { text, voice, target }, repairs),
+    }
+}
+
+/// The words as one spoken line of this slot's own, within the length of its turn.
+fn as_line(words: &str, seat: &Seat, turn: Turn, seats: &[Seat], repairs: &mut Vec<Repair>) -> String {
+    let name = |slot: SlotId| format!("Slot {slot}");
+    let others: Vec<String> =
+        seats.iter().filter(|other| other.slot != seat.slot).map(|other| name(other.slot)).collect();
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let own = own_line(words, &name(seat.slot), &others, repairs);
+    let one_line = own.split_whitespace().collect::<Vec<_>>().join(" ");
+    let kept = within(&one_line, turn);
+    if kept.len() < one_line.len() {
+        repairs.push(Repair::Cut);
+    }
+    kept
+}
+
+/// The slot's own voice, or the one that stands at its number in the list.
+fn usual_voice(seat: &Seat) -> Arc<str> {
+    seat.voices[(usize::from(seat.slot.0) - 1) % seat.voices.len()].clone()
+}
+
+/// The top field that a problem is about.
+fn at(problem: &Problem) -> Option<&str> {
+    match problem {
+        Problem::Missing(at) | Problem::Wrong { at, .. } => Some(at),
+        Problem::NoObject => None,
+    }
+}
+
+fn without(fields: &[Field], name: &str) -> Shape {
+    Shape::Object(fields.iter().filter(|field| field.name != name).cloned().collect())
+}

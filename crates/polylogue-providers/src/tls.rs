@@ -1,0 +1,8 @@
+//! The beginning of every HTTP client here: rustls on `ring`, with the certificates of the system.
+
+/// A client to be set up further.
+pub(crate) fn client() -> reqwest::ClientBuilder {
+    // Whoever was first has installed the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+}

@@ -1,0 +1,72 @@
+//! What every handler works with, and the routes put together.
+
+use std::sync::Arc;
+
+use axum::{Router, http::HeaderValue, middleware, response::IntoResponse};
+use polylogue_runtime::{Hub, port::Journal};
+use tokio_util::sync::CancellationToken;
+use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
+
+use crate::{
+    door,
+    error::{Code, Refusal},
+    house::House,
+    metrics::Metrics,
+    route,
+    settings::Settings,
+};
+
+/// A server, before it listens.
+#[derive(Clone)]
+pub struct App {
+    pub(crate) hub: Hub,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) house: Arc<dyn House>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Ends the event streams, which would hold up the end of the process.
+    pub(crate) closing: CancellationToken,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    pub fn new(hub: Hub, journal: Arc<dyn Journal>, house: Arc<dyn House>, settings: Settings) -> App {
+        let (settings, metrics) = (Arc::new(settings), Arc::default());
+        App { hub, journal, house, settings, metrics, closing: CancellationToken::new() }
+    }
+
+    /// Everything that can be asked for.
+    pub(crate) fn router(&self) -> Router {
+        let (open, guarded) = (route::open(), route::guarded());
+        let guarded = guarded.route_layer(middleware::from_fn_with_state(self.clone(), door::token));
+        let mut router = guarded
+            .merge(open)
+            .fallback(async || Refusal::not_found("there is nothing here: /docs describes the API").into_response())
+            .method_not_allowed_fallback(async || {
+                Refusal::new(Code::InvalidRequest, "this address takes another method: /docs describes the API")
+                    .with_status(axum::http::StatusCode::METHOD_NOT_ALLOWED)
+            })
+            .with_state(self.clone())
+            .merge(route::docs());
+        if !self.settings.cors_origins.is_empty() {
+            router = router.layer(self.cors());
+        }
+        router
+            .layer(middleware::from_fn_with_state(self.clone(), door::origin))
+            .layer(middleware::from_fn_with_state(self.clone(), door::watch))
+    }
+
+    fn cors(&self) -> CorsLayer {
+        let origins: Vec<HeaderValue> =
+            self.settings.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+        CorsLayer::new()
+            .allow_origin(AllowOrigin::list(origins))
+            .allow_methods(AllowMethods::mirror_request())
+            .allow_headers(AllowHeaders::mirror_request())
+    }
+}

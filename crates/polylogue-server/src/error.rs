@@ -1,0 +1,140 @@
+//! The one form of every error, whatever raised it.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use polylogue_core::projection::CannotFork;
+use polylogue_runtime::{HubError, port::JournalError};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// The codes of the public contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Code {
+    InvalidConfig,
+    CharacterLoadError,
+    InvalidRequest,
+    NotFound,
+    Conflict,
+    Unauthorized,
+    TooLarge,
+    RateLimited,
+    ProviderError,
+    Internal,
+}
+
+impl Code {
+    fn status(self) -> StatusCode {
+        match self {
+            Code::InvalidConfig | Code::CharacterLoadError | Code::InvalidRequest => StatusCode::BAD_REQUEST,
+            Code::NotFound => StatusCode::NOT_FOUND,
+            Code::Conflict => StatusCode::CONFLICT,
+            Code::Unauthorized => StatusCode::UNAUTHORIZED,
+            Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Code::ProviderError => StatusCode::BAD_GATEWAY,
+            Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// A request that is not granted, and why. The message is shown to whoever asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    code: Code,
+    message: String,
+    context: Map<String, Value>,
+    status: Option<StatusCode>,
+}
+
+impl Refusal {
+    pub fn new(code: Code, message: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into(), context: Map::new(), status: None }
+    }
+
+    pub fn request(message: impl Into<String>) -> Refusal {
+        Refusal::new(Code::InvalidRequest, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Refusal {
+        Refusal::new(Code::NotFound, message)
+    }
+
+    /// What went wrong inside goes to the log and not to the caller.
+    pub fn internal(detail: impl std::fmt::Display) -> Refusal {
+        tracing::error!(%detail, "a request failed inside");
+        Refusal::new(Code::Internal, "something failed inside: the server's log says what, under this request's id")
+    }
+
+    /// The same with a status that says more than the code's own.
+    pub(crate) fn with_status(mut self, status: StatusCode) -> Refusal {
+        self.status = Some(status);
+        self
+    }
+
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Refusal {
+        self.context.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+/// Every error, as it is sent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorBody {
+    #[schema(example = false)]
+    success: bool,
+    error: ErrorDetail,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ErrorDetail {
+    code: Code,
+    message: String,
+    #[schema(value_type = Object)]
+    context: Map<String, Value>,
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = self.status.unwrap_or(self.code.status());
+        let error = ErrorDetail { code: self.code, message: self.message, context: self.context };
+        let mut response = (status, Json(ErrorBody { success: false, error })).into_response();
+        match self.code {
+            Code::Unauthorized if status == StatusCode::UNAUTHORIZED => {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Code::RateLimited => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+impl From<HubError> for Refusal {
+    fn from(error: HubError) -> Refusal {
+        let code = match &error {
+            HubError::NoSuchSession(_) => Code::NotFound,
+            HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
+            HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
+            HubError::Busy(_) => Code::RateLimited,
+            HubError::BadSetup(_) => Code::InvalidConfig,
+            HubError::CannotFork(CannotFork::NoSuchRecord(..) | CannotFork::Complete(..)) => Code::InvalidRequest,
+            HubError::CannotFork(CannotFork::NotAJournal(_)) | HubError::NotAJournal(_) | HubError::Journal(_) => {
+                return Refusal::internal(error);
+            }
+        };
+        Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<JournalError> for Refusal {
+    fn from(error: JournalError) -> Refusal {
+        Refusal::internal(error)
+    }
+}

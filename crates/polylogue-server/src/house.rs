@@ -1,0 +1,67 @@
+//! What the server asks of whoever set it up: who can take part here, and how a session is made of a request.
+
+use async_trait::async_trait;
+use polylogue_core::{Setup, id::SessionId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::error::Refusal;
+
+/// Knows the agents, voices and models of this process.
+#[async_trait]
+pub trait House: Send + Sync {
+    /// The setup of a new chorus.
+    async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal>;
+
+    /// A new id for a session.
+    fn new_session_id(&self) -> Result<SessionId, Refusal>;
+
+    fn agents(&self) -> Vec<AgentInfo>;
+    fn voices(&self) -> Vec<VoiceInfo>;
+    fn models(&self) -> Vec<ModelInfo>;
+}
+
+/// What is needed to begin a chorus.
+#[derive(Clone, Debug)]
+pub struct ChorusRequest {
+    pub message: String,
+    /// Who sits where; `None` when the caller leaves that to the house.
+    pub slots: Option<Vec<SlotRequest>>,
+    pub seed: Option<u64>,
+    pub speech: Option<bool>,
+}
+
+/// An agent for a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SlotRequest {
+    #[schema(minimum = 1, maximum = 6)]
+    pub slot_id: u8,
+    /// An agent of the configuration, a built-in one, or a model by its name.
+    #[schema(min_length = 1, max_length = 64, example = "gpt-4o")]
+    pub agent_id: String,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentInfo {
+    pub name: String,
+    pub model: Option<String>,
+    pub voice: Option<String>,
+    /// Whether it can be used as things are.
+    pub available: bool,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VoiceInfo {
+    pub name: String,
+    pub description: String,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    pub name: String,
+    pub available: bool,
+}

@@ -1,0 +1,132 @@
+//! `GET /v1/audio/…`: clips and manifests, whole or in part, and nothing outside their folder.
+
+use std::{
+    io::SeekFrom,
+    path::{Path as FilePath, PathBuf},
+};
+
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use tokio::{
+    fs::{self, File},
+    io::{AsyncReadExt, AsyncSeekExt},
+};
+use tokio_util::io::ReaderStream;
+
+use crate::{
+    app::App,
+    error::{ErrorBody, Refusal},
+};
+
+/// A clip, whole or in part
+#[utoipa::path(get, path = "/v1/audio/{audioPath}", tag = "chorus",
+    params(("audioPath" = String, Path, description = "As an event or a result names it"),
+        ("Range" = Option<String>, Header, example = "bytes=0-1023")),
+    responses(
+        (status = 200, content_type = "audio/wav", body = Vec<u8>),
+        (status = 206, content_type = "audio/wav", body = Vec<u8>),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn clip(
+    State(app): State<App>,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let (file, kind) = find(&app.settings.artifacts, &path).await.ok_or_else(nothing)?;
+    let mut file = File::open(file).await.map_err(|_| nothing())?;
+    let length = file.metadata().await.map_err(|_| nothing())?.len();
+    let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
+    let (status, start, end) = match range.and_then(|range| part(range, length)) {
+        None => (StatusCode::OK, 0, length),
+        Some(Some((start, end))) => (StatusCode::PARTIAL_CONTENT, start, end),
+        Some(None) => {
+            let refusal = Refusal::request(format!("the file has {length} bytes: the range lies outside"))
+                .with_status(StatusCode::RANGE_NOT_SATISFIABLE);
+            return Ok(([(header::CONTENT_RANGE, format!("bytes */{length}"))], refusal).into_response());
+        }
+    };
+    file.seek(SeekFrom::Start(start)).await.map_err(Refusal::internal)?;
+    let body = Body::from_stream(ReaderStream::new(file.take(end - start)));
+    let mut response = (status, body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(header::CONTENT_LENGTH, (end - start).into());
+    if status == StatusCode::PARTIAL_CONTENT {
+        let range = HeaderValue::from_str(&format!("bytes {start}-{}/{length}", end - 1));
+        headers.insert(header::CONTENT_RANGE, range.map_err(Refusal::internal)?);
+    }
+    Ok(response)
+}
+
+fn nothing() -> Refusal {
+    Refusal::not_found("there is no such file")
+}
+
+/// The file of that name, if it lies in the folder and is of a kind that sessions make.
+async fn find(folder: &FilePath, path: &str) -> Option<(PathBuf, &'static str)> {
+    let kind = match path.rsplit_once('.')?.1 {
+        "wav" => "audio/wav",
+        "json" => "application/json",
+        _ => return None,
+    };
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0']);
+    if !path.split('/').all(is_plain) {
+        return None;
+    }
+    // A link within the folder must not lead out of it either.
+    let folder = fs::canonicalize(folder).await.ok()?;
+    let file = fs::canonicalize(folder.join(path)).await.ok()?;
+    (file.starts_with(&folder) && fs::metadata(&file).await.ok()?.is_file()).then_some((file, kind))
+}
+
+/// The part that a `Range` asks for, as its start and the place after its end. `None` when it is no range that
+/// is understood, and the whole is sent; `Some(None)` when there is no such part.
+fn part(range: &str, length: u64) -> Option<Option<(u64, u64)>> {
+    let (from, to) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
+    let (from, to) = (from.trim(), to.trim());
+    let bounds = match (from.is_empty(), to.is_empty()) {
+        (true, true) => return None,
+        (true, false) => (length.saturating_sub(to.parse().ok()?), length),
+        (false, true) => (from.parse().ok()?, length),
+        (false, false) => {
+            let (from, to): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
+            if to < from {
+                return None;
+            }
+            (from, to.saturating_add(1).min(length))
+        }
+    };
+    Some(Some(bounds).filter(|(start, end)| start < end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_file() {
+        for (range, bounds) in [
+            ("bytes=0-3", Some(Some((0, 4)))),
+            ("bytes=4-", Some(Some((4, 10)))),
+            ("bytes=-3", Some(Some((7, 10)))),
+            ("bytes=-30", Some(Some((0, 10)))),
+            ("bytes=8-99", Some(Some((8, 10)))),
+            ("bytes=10-", Some(None)),
+            ("bytes=-0", Some(None)),
+            ("bytes=3-2", None),
+            ("bytes=0-1,3-4", None),
+            ("bytes=-", None),
+            ("lines=0-1", None),
+            ("bytes=x-1", None),
+        ] {
+            assert_eq!(part(range, 10), bounds, "{range}");
+        }
+        assert_eq!(part("bytes=0-", 0), Some(None));
+    }
+}

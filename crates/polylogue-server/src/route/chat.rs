@@ -1,0 +1,124 @@
+//! `POST /v1/chat`: a message to a chorus, and the stream of what follows.
+
+use std::sync::atomic::Ordering;
+
+use axum::{
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::HeaderMap,
+    response::Response,
+};
+use polylogue_core::{
+    Conversation,
+    id::{PersonId, Seq, SessionId},
+    setup::FormatSetup,
+};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::sessions::{find, query};
+use crate::{
+    app::App,
+    error::{Code, ErrorBody, Refusal},
+    house::{ChorusRequest, SlotRequest},
+    json::Body,
+    stream::{self, Until},
+};
+
+/// A message to a chorus.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Chat {
+    #[schema(min_length = 1, max_length = 20_000, example = "What is a home?")]
+    message: String,
+    /// One to six; left out, the house seats its own.
+    #[schema(min_items = 1, max_items = 6)]
+    slots: Option<Vec<SlotRequest>>,
+    /// A session to go on with; its slots stay who they are.
+    session_id: Option<String>,
+    /// The seed of every draw, to get the same again.
+    #[schema(maximum = 9_007_199_254_740_991_i64)]
+    seed: Option<u64>,
+    /// Whether lines become clips; as the house does if left out.
+    speech: Option<bool>,
+}
+
+/// Say something to a chorus, and hear what follows
+#[utoipa::path(
+    post, path = "/v1/chat", tag = "chorus", request_body = Chat,
+    params(("Last-Event-ID" = Option<u64>, Header,
+        description = "With `sessionId`: nothing is said, the stream goes on after this event")),
+    responses(
+        (status = 200, description = "The events `turn.start`, `slot.start`, `slot.done`, `slot.audio`, `slot.error`, \
+            `turn.done`, `turn.audio` and, last, `done`. Closing the connection does not stop the work.",
+            content_type = "text/event-stream", body = String),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn begin(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Body(chat): Body<Chat>,
+) -> Result<Response, Refusal> {
+    let Some(id) = &chat.session_id else { return start(&app, chat).await };
+    let id = id.parse().map_err(|_| Refusal::request("`sessionId` is not a session id"))?;
+    let conversation = a_chorus(&app, id).await?;
+    if headers.contains_key("last-event-id") {
+        return Ok(stream::chorus(&app, id, stream::place(&headers, None)?, Until::Done));
+    }
+    if chat.slots.is_some() {
+        return Err(Refusal::request("a session that goes on keeps its slots: leave `slots` out, or begin a new one"));
+    }
+    let person = person(&conversation)?;
+    let before = app.hub.reopen(id, person, chat.message.trim().into()).await?;
+    Ok(stream::chorus(&app, id, before, Until::Done))
+}
+
+async fn start(app: &App, chat: Chat) -> Result<Response, Refusal> {
+    let request = ChorusRequest { message: chat.message, slots: chat.slots, seed: chat.seed, speech: chat.speech };
+    let setup = app.house.chorus(request).await?;
+    let id = app.hub.start(setup).await?;
+    app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
+    Ok(stream::chorus(app, id, Seq::START, Until::Done))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub(super) struct After {
+    /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
+    from: Option<u64>,
+}
+
+/// Hear a chorus again, or go on hearing it
+#[utoipa::path(
+    get, path = "/v1/chat/{id}", tag = "chorus",
+    params(("id" = String, Path, description = "The session"), After,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this event")),
+    responses(
+        (status = 200, description = "The same events with the same ids as the first time, to the session's last",
+            content_type = "text/event-stream", body = String),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn follow(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    from: Result<Query<After>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let id = find(&id)?;
+    let after = stream::place(&headers, query(from)?.from)?;
+    a_chorus(&app, id).await?;
+    Ok(stream::chorus(&app, id, after, Until::Last))
+}
+
+async fn a_chorus(app: &App, id: SessionId) -> Result<Conversation, Refusal> {
+    let conversation = app.hub.conversation(id).await?;
+    match conversation.stage().setup().format {
+        FormatSetup::Chorus(_) => Ok(conversation),
+        FormatSetup::Collaboration(_) => Err(Refusal::new(Code::Conflict, "the session is not a chorus")),
+    }
+}
+
+fn person(conversation: &Conversation) -> Result<PersonId, Refusal> {
+    let person = conversation.stage().cast().people().first().cloned();
+    person.ok_or_else(|| Refusal::new(Code::Conflict, "nobody can speak to this session"))
+}

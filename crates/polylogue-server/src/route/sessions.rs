@@ -1,0 +1,233 @@
+//! `/v1/sessions`: the recorded conversations.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use polylogue_core::{
+    Conversation, Reason,
+    id::{Seq, SessionId},
+    projection::{self, Outcome},
+    setup::Change,
+};
+use polylogue_runtime::port::Summary;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    app::App,
+    error::{ErrorBody, Refusal},
+    json::Body,
+    stream,
+};
+
+/// A session in the list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Listed {
+    session_id: String,
+    format: String,
+    title: String,
+    /// `running` until it has ended.
+    status: &'static str,
+    #[schema(value_type = Option<String>)]
+    reason: Option<Reason>,
+    started_at: String,
+    last_at: String,
+    /// How many records its journal has.
+    head: u64,
+}
+
+impl From<Summary> for Listed {
+    fn from(summary: Summary) -> Listed {
+        Listed {
+            session_id: summary.id.to_string(),
+            format: summary.format,
+            title: summary.title,
+            status: if summary.reason.is_some() { "ended" } else { "running" },
+            reason: summary.reason,
+            started_at: summary.started_at.to_string(),
+            last_at: summary.last_at.to_string(),
+            head: summary.head.0,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct List {
+    sessions: Vec<Listed>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub(super) struct Limit {
+    /// How many at most
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+/// The recorded conversations, the newest first
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Limit), responses(
+    (status = 200, body = List), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
+pub(super) async fn list(
+    State(app): State<App>,
+    limit: Result<Query<Limit>, QueryRejection>,
+) -> Result<Json<List>, Refusal> {
+    let limit = query(limit)?.limit.unwrap_or(100);
+    if !(1..=1_000).contains(&limit) {
+        return Err(Refusal::request("`limit` must be from 1 to 1000"));
+    }
+    let sessions = app.journal.sessions(limit).await?;
+    Ok(Json(List { sessions: sessions.into_iter().map(Listed::from).collect() }))
+}
+
+/// One of them: what was said, by whom, what it cost, why it ended
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path)), responses(
+    (status = 200, body = Object), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
+pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Outcome>, Refusal> {
+    Ok(Json(Outcome::of(&conversation(&app, &id).await?)))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub(super) struct After {
+    /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
+    from: Option<u64>,
+}
+
+/// Its journal, as it is and as it goes on
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions",
+    params(("id" = String, Path), After,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this record")),
+    responses(
+        (status = 200, description = "Records of the journal; ends after the session's last",
+            content_type = "text/event-stream", body = String),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn events(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    from: Result<Query<After>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let id = find(&id)?;
+    let after = stream::place(&headers, query(from)?.from)?;
+    exists(&app, id).await?;
+    Ok(stream::journal(&app, id, after))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Stopped {
+    session_id: String,
+    #[schema(value_type = Option<String>)]
+    reason: Option<Reason>,
+}
+
+/// Stop it: what is under way is dropped, what had arrived is kept
+#[utoipa::path(post, path = "/v1/sessions/{id}/stop", tag = "sessions", params(("id" = String, Path)), responses(
+    (status = 200, body = Stopped), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
+pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Stopped>, Refusal> {
+    let session = find(&id)?;
+    app.hub.stop(session).await?;
+    let reason = app.hub.conversation(session).await?.stage().ended();
+    Ok(Json(Stopped { session_id: session.to_string(), reason }))
+}
+
+/// Where a new session goes its own way.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Fork {
+    /// The last record that both share
+    #[schema(minimum = 1)]
+    at: u64,
+    /// Another number of rounds, where the format counts them
+    max_rounds: Option<u32>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Begun {
+    session_id: String,
+}
+
+/// Go on from an earlier place as a new session
+#[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", params(("id" = String, Path)),
+    request_body = Fork, responses(
+        (status = 202, body = Begun), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn fork(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Body(fork): Body<Fork>,
+) -> Result<(StatusCode, Json<Begun>), Refusal> {
+    let (id, new_id) = (find(&id)?, app.house.new_session_id()?);
+    let change = Change { max_rounds: fork.max_rounds, ..Change::default() };
+    app.hub.fork(id, Seq(fork.at), new_id, change).await?;
+    app.metrics.sessions_started.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    Ok((StatusCode::ACCEPTED, Json(Begun { session_id: new_id.to_string() })))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct As {
+    /// The form [default: txt]
+    #[serde(rename = "as", default)]
+    #[param(inline)]
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    #[default]
+    Txt,
+    Md,
+    Json,
+}
+
+/// What was said, to be read
+#[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "sessions", params(("id" = String, Path), As),
+    responses(
+        (status = 200, description = "The transcript", content(
+            (String = "text/plain"), (String = "text/markdown"), (Object = "application/json"))),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn transcript(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    form: Result<Query<As>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let conversation = conversation(&app, &id).await?;
+    let (kind, text) = match query(form)?.form {
+        Form::Txt => ("text/plain; charset=utf-8", projection::plain_text(&conversation)),
+        Form::Md => ("text/markdown; charset=utf-8", projection::markdown(&conversation)),
+        Form::Json => ("application/json", json!(Outcome::of(&conversation)).to_string()),
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+async fn conversation(app: &App, id: &str) -> Result<Conversation, Refusal> {
+    Ok(app.hub.conversation(find(id)?).await?)
+}
+
+async fn exists(app: &App, id: SessionId) -> Result<(), Refusal> {
+    let is_empty = app.journal.read(id, Seq::START, 1).await?.is_empty();
+    if is_empty { Err(Refusal::not_found(format!("there is no session {id}"))) } else { Ok(()) }
+}
+
+/// The session of that address. What is no id at all names no session either.
+pub(super) fn find(id: &str) -> Result<SessionId, Refusal> {
+    id.parse().map_err(|_| Refusal::not_found("there is no such session: its id is a UUID"))
+}
+
+pub(super) fn query<T: DeserializeOwned>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+    query.map(|Query(query)| query).map_err(|rejection| Refusal::request(rejection.body_text()))
+}

@@ -1,0 +1,59 @@
+//! What a server is set up with, and what it refuses to be set up with.
+
+use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Bounds and habits of a server.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bearer tokens, any of which opens the door. Without one, only this machine may listen.
+    pub tokens: BTreeSet<String>,
+    /// Pages of these origins may call the API; by default none.
+    pub cors_origins: Vec<String>,
+    /// The folder of clips and manifests.
+    pub artifacts: PathBuf,
+    pub max_body_bytes: usize,
+    pub max_connections: usize,
+    /// Within it a request's head, and then its body, must have arrived.
+    pub read_timeout: Duration,
+    /// How often a silent event stream says that it is alive.
+    pub keep_alive: Duration,
+    /// How long open connections are waited for at the end.
+    pub grace: Duration,
+}
+
+impl Settings {
+    pub fn new(artifacts: PathBuf) -> Settings {
+        Settings {
+            tokens: BTreeSet::new(),
+            cors_origins: Vec::new(),
+            artifacts,
+            max_body_bytes: 1024 * 1024,
+            max_connections: 4_096,
+            read_timeout: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(15),
+            grace: Duration::from_secs(5),
+        }
+    }
+
+    /// Whether a server so set up may listen there.
+    pub fn check(&self, listen: SocketAddr) -> Result<(), BadSettings> {
+        if !listen.ip().is_loopback() && self.tokens.is_empty() {
+            return Err(BadSettings::Open(listen));
+        }
+        match self.cors_origins.iter().find(|origin| origin.parse::<axum::http::HeaderValue>().is_err()) {
+            Some(origin) => Err(BadSettings::Origin(origin.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSettings {
+    #[error(
+        "listening on {0} would let anyone who can reach this machine spend your money: set bearer tokens \
+         (POLYLOGUE_TOKENS, or the variable that [server] tokens_env names), or listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    #[error("`{0}` is no origin: write for example https://example.org")]
+    Origin(String),
+}

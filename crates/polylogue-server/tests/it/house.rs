@@ -1,0 +1,263 @@
+//! A server on a port of its own, with a model and a voice that do as a test tells them.
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use polylogue_core::{
+    Setup,
+    ask::Ask,
+    format::chorus::{self, Slot, SlotId, VoiceProfile},
+    id::{Purpose, SessionId},
+    line::{Clip, LineKind},
+    money::Price,
+    setup::{Agent, Cast, FormatSetup, Limits, Sampling},
+};
+use polylogue_runtime::{
+    Hub, HubSettings, MemoryJournal, Ports, Retries,
+    port::{Call, CallError, Model, Reply, Speech, SystemClock, Voice, VoiceError},
+};
+use polylogue_server::{
+    AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, Settings, SlotRequest, VoiceInfo, serve,
+};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
+
+/// What a slot says, or `None` for a call that fails.
+pub(crate) type Says = dyn Fn(&Ask) -> Option<String> + Send + Sync;
+/// Whether the clip of this slot's line of this kind is made.
+pub(crate) type Sounds = dyn Fn(u8, LineKind) -> bool + Send + Sync;
+
+pub(crate) fn slot_of(name: &str) -> u8 {
+    name.trim_start_matches("slot-").parse().expect("a slot")
+}
+
+/// What a well-behaved slot of so many says: it comments on the next one.
+pub(crate) fn good(ask: &Ask, slots: u8) -> Option<String> {
+    let slot = slot_of(ask.id.agent.as_str());
+    Some(match ask.id.purpose {
+        Purpose::Comment => comment_on(slot % slots + 1),
+        _ => spoken(&format!("I am {slot}.")),
+    })
+}
+
+pub(crate) fn spoken(words: &str) -> String {
+    format!(r#"{{"text": "{words}", "voice_profile": "dry_precise"}}"#)
+}
+
+pub(crate) fn comment_on(target: u8) -> String {
+    format!(r#"{{"targetSlotId": {target}, "comment": "Well said.", "voice_profile": "playful"}}"#)
+}
+
+/// A moment of a call or a clip, for tests of what overlaps.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    pub(crate) what: &'static str,
+    pub(crate) turn: u32,
+    pub(crate) from: Instant,
+    pub(crate) to: Instant,
+}
+
+pub(crate) struct Told {
+    says: Box<Says>,
+    sounds: Box<Sounds>,
+    think: Duration,
+    speak: Duration,
+    artifacts: PathBuf,
+    pub(crate) moments: Mutex<Vec<Moment>>,
+}
+
+impl Told {
+    fn note(&self, what: &'static str, turn: u32, from: Instant) {
+        self.moments.lock().unwrap().push(Moment { what, turn, from, to: Instant::now() });
+    }
+}
+
+#[async_trait]
+impl Model for Told {
+    async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
+        let from = Instant::now();
+        if !self.think.is_zero() {
+            sleep(self.think).await;
+        }
+        self.note("ask", call.ask.id.turn, from);
+        let text = (self.says)(&call.ask).ok_or_else(|| CallError::Refused("told to".to_owned()))?;
+        Ok(Reply { text: text.into(), usage: None })
+    }
+}
+
+#[async_trait]
+impl Voice for Told {
+    async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError> {
+        let from = Instant::now();
+        if !self.speak.is_zero() {
+            sleep(self.speak).await;
+        }
+        self.note("clip", speech.line.ask.as_ref().map_or(0, |ask| ask.turn), from);
+        if !(self.sounds)(slot_of(speech.line.speaker.name()), speech.line.kind) {
+            return Err(VoiceError::Failed("told to".to_owned()));
+        }
+        let path = format!("tts/sessions/{}/{}.wav", speech.session, speech.place.join("/"));
+        let file = self.artifacts.join(&path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let part = file.with_extension("part");
+        std::fs::write(&part, wav()).unwrap();
+        std::fs::rename(part, file).unwrap();
+        Ok(Clip { path, duration_ms: 10, ..Clip::default() })
+    }
+}
+
+/// Ten milliseconds of silence at 8 kHz.
+pub(crate) fn wav() -> Vec<u8> {
+    let samples = [0u8; 160];
+    let mut wav = Vec::new();
+    wav.extend(b"RIFF");
+    wav.extend((36 + samples.len() as u32).to_le_bytes());
+    wav.extend(b"WAVEfmt ");
+    wav.extend(16u32.to_le_bytes());
+    wav.extend([1, 0, 1, 0]);
+    wav.extend(8_000u32.to_le_bytes());
+    wav.extend(16_000u32.to_le_bytes());
+    wav.extend([2, 0, 16, 0]);
+    wav.extend(b"data");
+    wav.extend((samples.len() as u32).to_le_bytes());
+    wav.extend(samples);
+    wav
+}
+
+/// How a test wants its server.
+pub(crate) struct Wanted {
+    pub(crate) says: Box<Says>,
+    pub(crate) sounds: Box<Sounds>,
+    pub(crate) think: Duration,
+    pub(crate) speak: Duration,
+    pub(crate) max_live: usize,
+    pub(crate) journal: Arc<MemoryJournal>,
+    pub(crate) settings: fn(&mut Settings),
+}
+
+impl Wanted {
+    pub(crate) fn good(slots: u8) -> Wanted {
+        Wanted::saying(move |ask| good(ask, slots))
+    }
+
+    pub(crate) fn saying(says: impl Fn(&Ask) -> Option<String> + Send + Sync + 'static) -> Wanted {
+        Wanted {
+            says: Box::new(says),
+            sounds: Box::new(|_, _| true),
+            think: Duration::ZERO,
+            speak: Duration::ZERO,
+            max_live: 10_000,
+            journal: Arc::default(),
+            settings: |_| {},
+        }
+    }
+
+    pub(crate) async fn start(self) -> Served {
+        let folder = tempfile::tempdir().unwrap();
+        let artifacts = folder.path().join("artifacts");
+        std::fs::create_dir_all(&artifacts).unwrap();
+        let Wanted { says, sounds, think, speak, .. } = self;
+        let told =
+            Arc::new(Told { says, sounds, think, speak, artifacts: artifacts.clone(), moments: Mutex::default() });
+        let ports = Ports {
+            model: told.clone(),
+            voice: told.clone(),
+            journal: self.journal.clone(),
+            clock: Arc::new(SystemClock),
+        };
+        let hub = Hub::new(ports, HubSettings { max_live: self.max_live, retries: Retries::default() });
+        let mut settings = Settings::new(artifacts);
+        (self.settings)(&mut settings);
+        let app = App::new(hub, self.journal.clone(), Arc::new(TestHouse), settings);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(async move {
+            let shutdown = async {
+                let _ = stopped.await;
+            };
+            serve(app, listener, shutdown).await.unwrap();
+        });
+        Served { at, told, journal: self.journal, stop, running, folder }
+    }
+}
+
+pub(crate) struct Served {
+    pub(crate) at: SocketAddr,
+    pub(crate) told: Arc<Told>,
+    pub(crate) journal: Arc<MemoryJournal>,
+    stop: oneshot::Sender<()>,
+    running: JoinHandle<()>,
+    pub(crate) folder: TempDir,
+}
+
+impl Served {
+    /// Ends the server in its orderly way.
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.running.await.unwrap();
+    }
+}
+
+struct TestHouse;
+
+#[async_trait]
+impl House for TestHouse {
+    async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal> {
+        let given = request.slots.unwrap_or_else(|| {
+            (1..=6).map(|slot_id| SlotRequest { slot_id, agent_id: format!("agent-{slot_id}") }).collect()
+        });
+        let bad = |error: String| Refusal::request(error);
+        let (mut slots, mut agents) = (Vec::new(), Vec::new());
+        for SlotRequest { slot_id, agent_id } in given {
+            if agent_id == "nobody" {
+                return Err(Refusal::new(Code::InvalidConfig, "there is no agent `nobody`"));
+            }
+            let slot_id = SlotId::try_from(slot_id).map_err(|error| bad(error.to_string()))?;
+            slots.push(Slot { slot_id, agent_id: agent_id.parse().map_err(|error| bad(format!("{error}")))? });
+            agents.push(Agent {
+                name: slot_id.agent(),
+                model: "script/test.yaml".parse().unwrap(),
+                persona: None,
+                voice: None,
+                sampling: Sampling::default(),
+                price: Some(Price::FREE),
+            });
+        }
+        let voice = |name: &str| VoiceProfile { name: name.into(), description: "as it is called".into() };
+        Ok(Setup {
+            id: self.new_session_id()?,
+            format: FormatSetup::Chorus(chorus::Settings {
+                message: request.message.into(),
+                slots,
+                voices: vec![voice("dry_precise"), voice("playful")],
+            }),
+            cast: Cast::new(agents, vec!["you".parse().unwrap()]).map_err(|error| bad(error.to_string()))?,
+            limits: Limits::default(),
+            seed: request.seed.unwrap_or(7),
+            speech: request.speech.unwrap_or(true),
+            templates: Default::default(),
+        })
+    }
+
+    fn new_session_id(&self) -> Result<SessionId, Refusal> {
+        Ok(SessionId::from_random(fastrand::u128(..).to_be_bytes()))
+    }
+
+    fn agents(&self) -> Vec<AgentInfo> {
+        vec![AgentInfo { name: "gpt".to_owned(), model: None, voice: None, available: false }]
+    }
+
+    fn voices(&self) -> Vec<VoiceInfo> {
+        vec![VoiceInfo { name: "playful".to_owned(), description: "lively".to_owned() }]
+    }
+
+    fn models(&self) -> Vec<ModelInfo> {
+        vec![ModelInfo { name: "script/test.yaml".to_owned(), available: true }]
+    }
+}

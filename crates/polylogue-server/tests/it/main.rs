@@ -1,0 +1,8 @@
+//! The server through real HTTP on the loopback, with a model and a voice that do as they are told.
+
+mod chat;
+mod client;
+mod door;
+mod house;
+mod many;
+mod sessions;
