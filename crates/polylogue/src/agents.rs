@@ -44,9 +44,13 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
         let profiles = Profiles::with(config.voices.clone());
         profiles.get(voice).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))?;
     }
+    let price = engine.prices.of(&model);
+    if price.is_none() {
+        tracing::warn!("nobody knows what {model} costs, so max_usd cannot hold it: add [prices.\"{model}\"]");
+    }
     Ok(Agent {
         name: id,
-        price: engine.prices.of(&model),
+        price,
         model,
         persona: table.and_then(|table| table.persona.as_deref()).map(Into::into),
         voice: table.and_then(|table| table.voice.as_deref()).map(Into::into),

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use polylogue_core::{Reason, id::SessionId};
+use polylogue_core::{Reason, id::SessionId, setup::Change};
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
     port::{Journal, NoVoice, SystemClock},
@@ -27,7 +27,7 @@ pub(super) enum Store {
 pub(super) enum Case {
     /// So many sessions at once, of so many turns each.
     Turns { store: Store, sessions: u32, turns: u32 },
-    /// A session of about so many events, opened from disk up to its next step.
+    /// A session of about so many events, opened from disk, resumed, and run for one more turn.
     Reopen { events: u32 },
 }
 
@@ -109,15 +109,18 @@ async fn run_reopen(name: String, events: u32) -> Result<Value, Failure> {
 
     let began = Instant::now();
     let journal = Arc::new(SqliteJournal::open(&path)?);
-    let conversation = hub(journal).conversation(ids[0]).await?;
-    let steps = conversation.next().len();
-    let time = began.elapsed();
+    let hub = hub(journal);
+    let events = hub.conversation(ids[0]).await?.stage().head();
+    let opened = began.elapsed();
+    hub.resume(ids[0], Change { max_rounds: Some(turns + 1), ..Change::default() }).await?;
+    hub.wait(ids[0]).await?;
+    let resumed = began.elapsed();
     Ok(json!({
         "case": name,
         "store": "sqlite",
-        "events": conversation.stage().head(),
-        "steps": steps,
-        "ms": rounded(time.as_secs_f64() * 1e3),
+        "events": events,
+        "msToOpen": rounded(opened.as_secs_f64() * 1e3),
+        "msToOpenResumeAndTakeATurn": rounded(resumed.as_secs_f64() * 1e3),
         "peakMb": memory_mb("VmHWM"),
     }))
 }
