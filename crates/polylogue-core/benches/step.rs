@@ -52,7 +52,7 @@ fn turn(conversation: &mut Conversation) {
     let text = format!(
         r#"{{"message": "hello there, a fake reply of moderate length", "handoff": {{"to": "{to}", "task": "Go on."}}}}"#
     );
-    let answer = Answer { text: text.into(), usage: None, retries: 0 };
+    let answer = Answer { text: text.into(), ..Answer::default() };
     let events = conversation.on(Input::Answered { ask: ask.id, answer }).unwrap();
     record(conversation, events);
 }

@@ -164,7 +164,8 @@ impl Conversation {
 
     fn on_answer(&self, ask: AskId, answer: Answer) -> Result<Vec<Event>, Rejected> {
         self.must_be_open(&ask)?;
-        let usage = answer.usage.unwrap_or_else(|| self.estimate(&ask, &answer.text));
+        let mut usage = answer.usage.unwrap_or_else(|| self.estimate(&ask, &answer.text));
+        usage += answer.wasted;
         let reaction = self.format.rules().answered(&self.stage, &ask, &answer.text);
         let (text, retries, repairs) = (answer.text, answer.retries, reaction.repairs);
         let mut events = vec![Event::Answered { ask, text, usage, retries, repairs }];

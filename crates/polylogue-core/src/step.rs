@@ -64,8 +64,10 @@ pub enum Input {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     pub text: Arc<str>,
-    /// Of all tries together; `None` when the provider does not say.
+    /// Of the try that brought it; `None` when the provider does not say.
     pub usage: Option<Usage>,
+    /// Of the tries before it that came to nothing.
+    pub wasted: Usage,
     pub retries: u32,
 }
 

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-/// What becomes of the lengths of texts.
+/// What becomes of the lengths of texts and lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lengths {
-    /// The vendors' schema modes do not take them.
+    /// Not every vendor's schema mode takes them.
     Told,
     /// Servers that decode by a grammar can hold to the least length, and small models need it: an empty text
     /// fits every other rule. The greatest stays a word of advice, because it makes grammars slow.
@@ -42,10 +42,12 @@ fn walk(schema: &Value, lengths: Lengths, rule: Rule<'_>) -> Value {
     for (keyword, value) in schema {
         match keyword.as_str() {
             "required" => {}
-            "minLength" if lengths == Lengths::Told => {}
-            "maxLength" => {
-                adapted.insert("description".to_owned(), json!(format!("At most {value} characters.")));
-            }
+            "minLength" | "minItems" if lengths == Lengths::Told => {}
+            "description" => tell(&mut adapted, value.as_str().unwrap_or_default()),
+            "maxLength" => tell(&mut adapted, &format!("At most {value} characters.")),
+            "maxItems" => tell(&mut adapted, &format!("At most {value} of them.")),
+            "minimum" => tell(&mut adapted, &format!("At least {value}.")),
+            "maximum" => tell(&mut adapted, &format!("At most {value}.")),
             "items" => {
                 adapted.insert(keyword.clone(), walk(value, lengths, rule));
             }
@@ -73,6 +75,12 @@ fn walk(schema: &Value, lengths: Lengths, rule: Rule<'_>) -> Value {
         }
     }
     Value::Object(adapted)
+}
+
+/// Adds a rule to the description, where it is advice.
+fn tell(schema: &mut Map<String, Value>, rule: &str) {
+    let said = schema.get("description").and_then(Value::as_str).map(|said| format!("{said} ")).unwrap_or_default();
+    schema.insert("description".to_owned(), json!(format!("{said}{rule}")));
 }
 
 /// The schema as an instruction, for a model without a schema mode.
@@ -129,6 +137,16 @@ mod tests {
         let text = strict(&envelope(), Lengths::Told).to_string();
         assert!(text.find("\"message\"").unwrap() < text.find("\"handoff\"").unwrap());
         assert!(text.find("\"handoff\"").unwrap() < text.find("\"final\"").unwrap());
+    }
+
+    #[test]
+    fn what_not_every_vendor_takes_is_told() {
+        let numbers = json!({"type": "integer", "minimum": 1, "maximum": 6});
+        let list = json!({"type": "array", "minItems": 1, "maxItems": 3, "items": numbers});
+        let told = json!({"type": "integer", "description": "At least 1. At most 6."});
+        let expected = json!({"type": "array", "description": "At most 3 of them.", "items": told});
+        assert_eq!(plain(&list, Lengths::Told), expected);
+        assert_eq!(strict(&list, Lengths::LeastKept)["minItems"], 1);
     }
 
     #[test]

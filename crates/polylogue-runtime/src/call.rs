@@ -32,33 +32,25 @@ pub(crate) async fn perform(
     retries: Retries,
 ) -> Input {
     let mut call = Call { ask, retry: 0, deltas };
-    let mut wasted: Option<Usage> = None;
+    let mut wasted = Usage::default();
     loop {
         let tried = timeout(time_limit, model.answer(&call)).await;
         let error = match tried.unwrap_or(Err(CallError::Timeout(time_limit))) {
             Ok(reply) => {
-                let usage = reply.usage.map(|usage| plus(usage, wasted));
-                let answer = Answer { text: reply.text, usage, retries: call.retry };
+                let answer = Answer { text: reply.text, usage: reply.usage, wasted, retries: call.retry };
                 return Input::Answered { ask: call.ask.id, answer };
             }
             Err(error) => error,
         };
-        if let Some(usage) = call.deltas.take().usage {
-            wasted = Some(plus(usage, wasted));
-        }
+        wasted += call.deltas.take().usage.unwrap_or_default();
         let Some(wait) = wait_before_next(&error, call.retry, &retries) else {
-            let (failure, usage) = ((&error).into(), wasted.unwrap_or_default());
-            return Input::AskFailed { ask: call.ask.id, failure, usage, retries: call.retry };
+            let failure = (&error).into();
+            return Input::AskFailed { ask: call.ask.id, failure, usage: wasted, retries: call.retry };
         };
         tracing::debug!(ask = %call.ask.id, %error, ?wait, "trying again");
         sleep(wait).await;
         call.retry += 1;
     }
-}
-
-fn plus(mut usage: Usage, more: Option<Usage>) -> Usage {
-    usage += more.unwrap_or_default();
-    usage
 }
 
 /// How long to wait before the next try; `None` when there is none.

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 use polylogue_core::{
     Event, Reason, Record, Rejected,
     id::{Seq, SessionId},
+    ledger::Usage,
     projection::{CannotFork, Outcome},
     setup::{Change, Limits},
 };
@@ -196,6 +197,22 @@ async fn passing_failures_are_retried_within_their_bound() {
     next.hub.resume(id, Change::default()).await.unwrap();
     next.hub.wait(id).await.unwrap();
     assert_eq!(next.reason(id).await, Some(Reason::CapReached));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_failed_tries_used_is_counted_even_when_the_reply_says_nothing() {
+    let billed = Usage { input: 1_000, output: 10, ..Usage::default() };
+    let model = TestModel::new(move |call| match call.retry {
+        0 | 1 => {
+            call.deltas.bill(billed);
+            Behaviour::Fails(CallError::Network("cut".into()))
+        }
+        _ => Behaviour::HandsOn,
+    });
+    let bench = Bench::new(model);
+    let id = bench.run(setup(1)).await;
+    let usage = bench.hub.conversation(id).await.unwrap().stage().ledger().total().usage;
+    assert!(usage.input > 2_000 && usage.output > 20, "both tries and the estimated reply: {usage:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -151,6 +151,14 @@ pub(crate) struct Chorus {
     pub(crate) speech: Option<bool>,
     /// Who sits in slot 1, 2 and so on when nobody else is named.
     pub(crate) slots: Option<Vec<String>>,
+    pub(crate) osc: OscTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct OscTable {
+    /// Where the events go as OSC messages over UDP.
+    pub(crate) target: Option<std::net::SocketAddr>,
 }
 
 impl Config {

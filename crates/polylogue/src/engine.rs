@@ -16,7 +16,7 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, config::Config, failure::Failure, manifest::Manifests, speech};
+use crate::{args::Common, config::Config, failure::Failure, manifest::Manifests, osc::Osc, speech};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -34,6 +34,7 @@ impl Engine {
     pub(crate) fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
         let journal = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
         let journal: Arc<dyn Journal> = Arc::new(Manifests::new(journal, config.artifacts.dir.clone()));
+        let journal = with_osc(journal, config)?;
         let scripts = Arc::new(Scripts::default());
         let models = models(config)?.with("script", scripts.clone());
         let mut model: Arc<dyn Model> = Arc::new(models.clone());
@@ -104,6 +105,13 @@ fn random() -> Result<u128, Failure> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| Failure::internal(format!("the system has no randomness: {error}")))?;
     Ok(u128::from_be_bytes(bytes))
+}
+
+fn with_osc(journal: Arc<dyn Journal>, config: &Config) -> Result<Arc<dyn Journal>, Failure> {
+    let Some(target) = config.chorus.osc.target else { return Ok(journal) };
+    let osc = Osc::new(journal, target);
+    let osc = osc.map_err(|error| Failure::config(format!("OSC cannot be sent to {target}: {error}")))?;
+    Ok(Arc::new(osc))
 }
 
 fn open_store(url: &str) -> Result<Arc<dyn Journal>, Failure> {

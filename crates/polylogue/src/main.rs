@@ -9,6 +9,7 @@ mod engine;
 mod failure;
 mod follow;
 mod manifest;
+mod osc;
 mod output;
 mod speech;
 mod view;

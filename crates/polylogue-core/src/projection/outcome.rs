@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
+use super::Manifest;
 use crate::{
     Conversation, Reason, Step,
     event::FailureKind,
@@ -11,7 +12,7 @@ use crate::{
     ledger::Account,
     line::{ClipState, Line, LineKind},
     money::Money,
-    setup::ModelRef,
+    setup::{FormatSetup, ModelRef},
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -147,7 +148,7 @@ impl Outcome {
                     message: failed.failure.message.clone(),
                 })
                 .collect(),
-            artifacts: lines.iter().filter_map(audio_path).collect(),
+            artifacts: artifacts(conversation),
         }
     }
 }
@@ -165,6 +166,17 @@ impl OutcomeLine {
             audio_path: audio_path(line),
         }
     }
+}
+
+/// The clips, and where the format leaves one, the manifest.
+fn artifacts(conversation: &Conversation) -> Vec<String> {
+    let stage = conversation.stage();
+    let clips = stage.transcript().lines().iter().filter_map(audio_path);
+    let manifest = match (&stage.setup().format, stage.ended()) {
+        (FormatSetup::Chorus(_), Some(_)) => Some(Manifest::path(stage.setup().id)),
+        (FormatSetup::Chorus(_), None) | (FormatSetup::Collaboration(_), _) => None,
+    };
+    clips.chain(manifest).collect()
 }
 
 fn audio_path(line: &Line) -> Option<String> {

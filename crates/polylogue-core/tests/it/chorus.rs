@@ -141,7 +141,7 @@ fn the_manifest_and_the_transcript() {
     let manifest = Manifest::of(&play.records).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&manifest).unwrap());
     assert!(plain_text(&play.conversation).contains("\nslot-1 to slot-2: 1 heard you.\n"));
-    assert_eq!(Outcome::of(&play.conversation).artifacts.len(), 6);
+    assert_eq!(Outcome::of(&play.conversation).artifacts.len(), 7);
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_later_message_goes_on_with_the_threads() {
     let second = play(first, |ask| Some(good(ask, 2)), |_| true);
     let lines = second.conversation.stage().transcript().lines();
     let paths: Vec<String> = Outcome::of(&second.conversation).artifacts;
-    assert_eq!(paths.len(), 12);
+    assert_eq!(paths.len(), 13);
     assert!(paths[6].ends_with("/message_2/turn_1/slot-1_agent-1_playful.wav"), "{}", paths[6]);
     let answer = lines.iter().filter(|line| line.speaker.name() == "slot-1").nth(3).unwrap();
     let request = request_behind(&second.records, answer.id).unwrap().ask.request;

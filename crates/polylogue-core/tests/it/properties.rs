@@ -60,7 +60,7 @@ fn happen(play: &mut Play, chance: Chance) {
         play.record(play.conversation.begin(step));
     }
     play.wait_ms(500);
-    let answered = |text: &str| Answer { text: text.into(), usage: None, retries: 0 };
+    let answered = |text: &str| Answer { text: text.into(), ..Answer::default() };
     let input = match (chance, ask, clip) {
         (Chance::Reply(reply), Some(ask), _) => Input::Answered { ask, answer: answered(&reply) },
         (Chance::HandOver(to), Some(ask), _) => {

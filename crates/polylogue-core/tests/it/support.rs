@@ -61,7 +61,7 @@ impl Play {
     }
 
     pub(crate) fn answer(&mut self, ask: &Ask, text: &str) {
-        let answer = Answer { text: text.into(), usage: None, retries: 0 };
+        let answer = Answer { text: text.into(), ..Answer::default() };
         self.give(Input::Answered { ask: ask.id.clone(), answer }).unwrap();
     }
 

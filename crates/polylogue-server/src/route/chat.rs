@@ -50,7 +50,7 @@ pub(super) struct Chat {
     responses(
         (status = 200, description = "The events `turn.start`, `slot.start`, `slot.done`, `slot.audio`, `slot.error`, \
             `turn.done`, `turn.audio` and, last, `done`. Closing the connection does not stop the work.",
-            content_type = "text/event-stream", body = String),
+            content_type = "text/event-stream", body = serde_json::Value),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]
@@ -82,6 +82,7 @@ async fn start(app: &App, chat: Chat) -> Result<Response, Refusal> {
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct After {
     /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
     from: Option<u64>,
@@ -94,7 +95,7 @@ pub(super) struct After {
         ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this event")),
     responses(
         (status = 200, description = "The same events with the same ids as the first time, to the session's last",
-            content_type = "text/event-stream", body = String),
+            content_type = "text/event-stream", body = serde_json::Value),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]

@@ -62,6 +62,7 @@ pub(super) struct List {
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Limit {
     /// How many at most
     #[param(minimum = 1, maximum = 1000)]
@@ -93,6 +94,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct After {
     /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
     from: Option<u64>,
@@ -104,7 +106,7 @@ pub(super) struct After {
         ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this record")),
     responses(
         (status = 200, description = "Records of the journal; ends after the session's last",
-            content_type = "text/event-stream", body = String),
+            content_type = "text/event-stream", body = serde_json::Value),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]
@@ -190,13 +192,14 @@ pub(super) enum Form {
     Txt,
     Md,
     Json,
+    Vtt,
 }
 
 /// What was said, to be read
 #[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "sessions", params(("id" = String, Path), As),
     responses(
         (status = 200, description = "The transcript", content(
-            (String = "text/plain"), (String = "text/markdown"), (Object = "application/json"))),
+            (String = "text/plain"), (String = "text/markdown"), (String = "text/vtt"), (Object = "application/json"))),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]
@@ -209,9 +212,16 @@ pub(super) async fn transcript(
     let (kind, text) = match query(form)?.form {
         Form::Txt => ("text/plain; charset=utf-8", projection::plain_text(&conversation)),
         Form::Md => ("text/markdown; charset=utf-8", projection::markdown(&conversation)),
+        Form::Vtt => ("text/vtt; charset=utf-8", captions(&conversation)),
         Form::Json => ("application/json", json!(Outcome::of(&conversation)).to_string()),
     };
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// When what is said in the clips, one after the other.
+fn captions(conversation: &Conversation) -> String {
+    let lines = projection::audible(conversation.stage().transcript());
+    projection::vtt(&projection::timeline(&lines))
 }
 
 async fn conversation(app: &App, id: &str) -> Result<Conversation, Refusal> {

@@ -22,7 +22,7 @@ async fn a_session_can_be_listed_shown_read_and_forked() {
 
     let shown = get(server.at, &format!("/v1/sessions/{id}")).await.json();
     assert_eq!((&shown["status"], shown["lines"].as_array().unwrap().len()), (&json!("ended"), 7));
-    assert_eq!(shown["artifacts"].as_array().unwrap().len(), 6);
+    assert_eq!(shown["artifacts"].as_array().unwrap().len(), 7);
 
     let journal = open(server.at, "GET", &format!("/v1/sessions/{id}/events"), &[], "").await.events().await;
     assert_eq!(
@@ -37,6 +37,7 @@ async fn a_session_can_be_listed_shown_read_and_forked() {
         ("txt", "text/plain; charset=utf-8", "slot-1 to slot-2: Well said."),
         ("md", "text/markdown; charset=utf-8", "**slot-1 to slot-2:** Well said."),
         ("json", "application/json", "\"sessionId\""),
+        ("vtt", "text/vtt; charset=utf-8", "<v slot-1>Well said."),
     ] {
         let text = get(server.at, &format!("/v1/sessions/{id}/transcript?as={form}")).await;
         assert_eq!(text.headers["content-type"], kind);

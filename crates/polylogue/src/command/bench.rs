@@ -5,6 +5,7 @@
 
 mod case;
 mod instant;
+mod pipeline;
 
 use std::process::{Command, ExitCode, Stdio};
 

@@ -14,7 +14,10 @@ use polylogue_runtime::{
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
 
-use super::instant::{self, round_robin};
+use super::{
+    instant::{self, round_robin},
+    pipeline,
+};
 use crate::failure::Failure;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,8 @@ pub(super) enum Case {
     Turns { store: Store, sessions: u32, turns: u32 },
     /// A session of about so many events, opened from disk, resumed, and run for one more turn.
     Reopen { events: u32 },
+    /// A chorus of six whose asks and clips take so long each.
+    Pipeline { ask_ms: u64, clip_ms: u64 },
 }
 
 impl Case {
@@ -40,6 +45,8 @@ impl Case {
             }
         }
         cases.push(Case::Reopen { events: 10_000 });
+        cases.push(Case::Pipeline { ask_ms: 200, clip_ms: 0 });
+        cases.push(Case::Pipeline { ask_ms: 500, clip_ms: 300 });
         cases
     }
 
@@ -47,6 +54,7 @@ impl Case {
         match self {
             Case::Turns { store, sessions, turns } => format!("{}-{sessions}x{turns}", store.name()),
             Case::Reopen { events } => format!("reopen-{events}"),
+            Case::Pipeline { ask_ms, clip_ms } => format!("chorus-{ask_ms}-{clip_ms}"),
         }
     }
 
@@ -54,6 +62,7 @@ impl Case {
         match *self {
             Case::Turns { store, sessions, turns } => run_turns(self.name(), store, sessions, turns).await,
             Case::Reopen { events } => run_reopen(self.name(), events).await,
+            Case::Pipeline { ask_ms, clip_ms } => pipeline::run(self.name(), ask_ms, clip_ms).await,
         }
     }
 }
