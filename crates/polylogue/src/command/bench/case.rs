@@ -137,7 +137,7 @@ async fn run_reopen(name: String, events: u32) -> Result<Value, Failure> {
 /// The three turns of every session take three replies' time at least; the ratio is what the engine adds.
 async fn run_chorus(name: String, sessions: u32, think_ms: u64) -> Result<Value, Failure> {
     let folder = scratch()?;
-    let journal = Arc::new(SqliteJournal::open(&folder.path().join("bench.db"))?);
+    let journal = Arc::new(SqliteJournal::open(folder.path().join("bench.db"))?);
     let steady = Arc::new(chorus::Steady(Duration::from_millis(think_ms)));
     let ports = Ports { model: steady.clone(), voice: steady, journal, clock: Arc::new(SystemClock) };
     let hub = Hub::new(ports, HubSettings::default());
