@@ -4,8 +4,8 @@
 //! measured is the engine. Compare ratios within one run on one machine, never times across machines.
 
 mod case;
-mod chorus;
 mod instant;
+mod pipeline;
 
 use std::process::{Command, ExitCode, Stdio};
 

@@ -15,8 +15,8 @@ use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
 
 use super::{
-    chorus,
     instant::{self, round_robin},
+    pipeline,
 };
 use crate::failure::Failure;
 
@@ -32,8 +32,8 @@ pub(super) enum Case {
     Turns { store: Store, sessions: u32, turns: u32 },
     /// A session of about so many events, opened from disk, resumed, and run for one more turn.
     Reopen { events: u32 },
-    /// So many choruses at once, of six slots whose model takes so long for every reply.
-    Chorus { sessions: u32, think_ms: u64 },
+    /// A chorus of six whose asks and clips take so long each.
+    Pipeline { ask_ms: u64, clip_ms: u64 },
 }
 
 impl Case {
@@ -45,8 +45,8 @@ impl Case {
             }
         }
         cases.push(Case::Reopen { events: 10_000 });
-        cases.push(Case::Chorus { sessions: 1, think_ms: 200 });
-        cases.push(Case::Chorus { sessions: 200, think_ms: 200 });
+        cases.push(Case::Pipeline { ask_ms: 200, clip_ms: 0 });
+        cases.push(Case::Pipeline { ask_ms: 500, clip_ms: 300 });
         cases
     }
 
@@ -54,7 +54,7 @@ impl Case {
         match self {
             Case::Turns { store, sessions, turns } => format!("{}-{sessions}x{turns}", store.name()),
             Case::Reopen { events } => format!("reopen-{events}"),
-            Case::Chorus { sessions, think_ms } => format!("chorus-{sessions}x{think_ms}ms"),
+            Case::Pipeline { ask_ms, clip_ms } => format!("chorus-{ask_ms}-{clip_ms}"),
         }
     }
 
@@ -62,7 +62,7 @@ impl Case {
         match *self {
             Case::Turns { store, sessions, turns } => run_turns(self.name(), store, sessions, turns).await,
             Case::Reopen { events } => run_reopen(self.name(), events).await,
-            Case::Chorus { sessions, think_ms } => run_chorus(self.name(), sessions, think_ms).await,
+            Case::Pipeline { ask_ms, clip_ms } => pipeline::run(self.name(), ask_ms, clip_ms).await,
         }
     }
 }
@@ -130,35 +130,6 @@ async fn run_reopen(name: String, events: u32) -> Result<Value, Failure> {
         "events": events,
         "msToOpen": rounded(opened.as_secs_f64() * 1e3),
         "msToOpenResumeAndTakeATurn": rounded(resumed.as_secs_f64() * 1e3),
-        "peakMb": memory_mb("VmHWM"),
-    }))
-}
-
-/// The three turns of every session take three replies' time at least; the ratio is what the engine adds.
-async fn run_chorus(name: String, sessions: u32, think_ms: u64) -> Result<Value, Failure> {
-    let folder = scratch()?;
-    let journal = Arc::new(SqliteJournal::open(folder.path().join("bench.db"))?);
-    let steady = Arc::new(chorus::Steady(Duration::from_millis(think_ms)));
-    let ports = Ports { model: steady.clone(), voice: steady, journal, clock: Arc::new(SystemClock) };
-    let hub = Hub::new(ports, HubSettings::default());
-    let began = Instant::now();
-    let starts = (0..sessions).map(|_| async { hub.start(chorus::six_slots()?).await.map_err(Failure::from) });
-    let ids = futures_util::future::try_join_all(starts).await?;
-    for id in &ids {
-        hub.wait(*id).await?;
-    }
-    let ms = began.elapsed().as_secs_f64() * 1e3;
-    for id in ids {
-        if hub.conversation(id).await?.stage().ended() != Some(Reason::Completed) {
-            return Err(Failure::internal("a chorus of the bench did not run to its end"));
-        }
-    }
-    Ok(json!({
-        "case": name,
-        "store": "sqlite",
-        "sessions": sessions,
-        "ms": rounded(ms),
-        "ratioToThreeReplies": rounded(ms / (3 * think_ms) as f64),
         "peakMb": memory_mb("VmHWM"),
     }))
 }
