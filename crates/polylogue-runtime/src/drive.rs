@@ -77,7 +77,13 @@ impl Drive {
                 self.perform(step, &mut under_way);
             }
             match self.wait(&mut under_way, &mut commands).await {
-                Happened::Input(input) => self.take(input, &mut batch),
+                Happened::Input(input) => {
+                    self.take(input, &mut batch);
+                    // What else is done by now goes into the same append: replies to six come together.
+                    while let Some(input) = under_way.next().now_or_never() {
+                        self.take(input, &mut batch);
+                    }
+                }
                 Happened::Halt(why) => self.halt(why, &mut under_way, &mut batch),
                 Happened::Command(Command::Stop) => self.halt(Halt::StopPressed, &mut under_way, &mut batch),
                 Happened::Command(Command::Say { who, text, taken }) => {
