@@ -11,7 +11,6 @@ use polylogue_providers::speech::Profiles;
 use crate::{
     agents,
     args::Common,
-    command,
     config::Config,
     engine::{self, Engine},
     failure::Failure,
@@ -47,7 +46,7 @@ pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         limits: config.limits.limits(),
         seed: wish.seed.or(common.seed).map_or_else(engine::new_seed, Ok)?,
         speech: wish.speech.unwrap_or(by_default) && !common.no_speech,
-        templates: command::collaborate::templates(config)?,
+        templates: config.templates()?,
     })
 }
 

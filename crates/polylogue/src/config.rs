@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use polylogue_core::{
@@ -162,6 +163,20 @@ pub(crate) struct OscTable {
 }
 
 impl Config {
+    /// The templates that it puts in place of the built-in ones.
+    pub(crate) fn templates(&self) -> Result<BTreeMap<String, Arc<str>>, Failure> {
+        let mut templates = BTreeMap::new();
+        for (name, file) in &self.templates {
+            let text = std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
+                let problem = error.kind();
+                Failure::config(format!("the template `{name}`: {} cannot be read: {problem}", file.display()))
+            })?;
+            let name = if name.ends_with(".j2") { name.clone() } else { format!("{name}.j2") };
+            templates.insert(name, text.into());
+        }
+        Ok(templates)
+    }
+
     /// What it says about models.
     pub(crate) fn models(&self) -> Settings {
         Settings { providers: self.providers.clone(), commands: self.commands.clone(), prices: self.prices.clone() }

@@ -6,6 +6,7 @@
 mod case;
 mod instant;
 mod pipeline;
+mod voice;
 
 use std::process::{Command, ExitCode, Stdio};
 

@@ -1,12 +1,12 @@
 //! `polylogue collaborate`: agents hand a task back and forth, within bounds.
 
-use std::{collections::BTreeMap, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use polylogue_core::{
     Setup,
     format::collaboration::Settings,
     id::{PersonId, Seq},
-    setup::{BadSetup, Cast, FormatSetup},
+    setup::{Cast, FormatSetup},
 };
 
 use crate::{
@@ -56,21 +56,6 @@ fn setup(common: &Common, config: &Config, engine: &Engine, args: Collaborate) -
         limits: config.limits.limits(),
         seed: common.seed.map_or_else(engine::new_seed, Ok)?,
         speech: (config.collaboration.speech || common.speech) && !common.no_speech,
-        templates: templates(config)?,
+        templates: config.templates()?,
     })
-}
-
-/// The templates that the configuration puts in place of the built-in ones.
-pub(crate) fn templates(config: &Config) -> Result<BTreeMap<String, Arc<str>>, Failure> {
-    let mut templates = BTreeMap::new();
-    for (name, file) in &config.templates {
-        let path = config.folder.join(file);
-        let text = std::fs::read_to_string(&path).map_err(|error| BadSetup::Template {
-            name: name.clone(),
-            problem: format!("{} cannot be read: {}", file.display(), error.kind()),
-        })?;
-        let name = if name.ends_with(".j2") { name.clone() } else { format!("{name}.j2") };
-        templates.insert(name, text.into());
-    }
-    Ok(templates)
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use polylogue_core::{Reason, id::SessionId, setup::Change};
+use polylogue_providers::speech::EngineName;
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
     port::{Journal, NoVoice, SystemClock},
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{
     instant::{self, round_robin},
-    pipeline,
+    pipeline, voice,
 };
 use crate::failure::Failure;
 
@@ -34,6 +35,8 @@ pub(super) enum Case {
     Reopen { events: u32 },
     /// A chorus of six whose asks and clips take so long each.
     Pipeline { ask_ms: u64, clip_ms: u64 },
+    /// A line spoken on this machine.
+    Voice { engine: EngineName },
 }
 
 impl Case {
@@ -47,6 +50,7 @@ impl Case {
         cases.push(Case::Reopen { events: 10_000 });
         cases.push(Case::Pipeline { ask_ms: 200, clip_ms: 0 });
         cases.push(Case::Pipeline { ask_ms: 500, clip_ms: 300 });
+        cases.extend([EngineName::Kokoro, EngineName::Espeak].map(|engine| Case::Voice { engine }));
         cases
     }
 
@@ -55,6 +59,7 @@ impl Case {
             Case::Turns { store, sessions, turns } => format!("{}-{sessions}x{turns}", store.name()),
             Case::Reopen { events } => format!("reopen-{events}"),
             Case::Pipeline { ask_ms, clip_ms } => format!("chorus-{ask_ms}-{clip_ms}"),
+            Case::Voice { engine } => format!("voice-{engine}"),
         }
     }
 
@@ -63,6 +68,7 @@ impl Case {
             Case::Turns { store, sessions, turns } => run_turns(self.name(), store, sessions, turns).await,
             Case::Reopen { events } => run_reopen(self.name(), events).await,
             Case::Pipeline { ask_ms, clip_ms } => pipeline::run(self.name(), ask_ms, clip_ms).await,
+            Case::Voice { engine } => voice::run(self.name(), engine).await,
         }
     }
 }
@@ -173,7 +179,7 @@ fn bytes_in(folder: &Path) -> u64 {
 }
 
 /// A line of this process's status, where the system has one.
-fn memory_mb(field: &str) -> Option<u64> {
+pub(super) fn memory_mb(field: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kb: u64 = line.trim_start_matches(':').trim().trim_end_matches("kB").trim().parse().ok()?;
