@@ -10,6 +10,7 @@ mod drive;
 mod hub;
 mod live;
 mod memory;
+mod overheard;
 pub mod port;
 
 pub use call::Retries;
@@ -17,3 +18,4 @@ pub use drive::Ports;
 pub use hub::{Hub, HubError, HubSettings};
 pub use live::{Published, Subscription};
 pub use memory::MemoryJournal;
+pub use overheard::{Listener, Overheard};

@@ -11,7 +11,7 @@ use polylogue_providers::{
     script::{Recorder, Scripts},
 };
 use polylogue_runtime::{
-    Hub, HubSettings, Ports,
+    Hub, HubSettings, Listener, Overheard, Ports,
     port::{CallError, Journal, Model, SystemClock},
 };
 use polylogue_store::SqliteJournal;
@@ -33,8 +33,7 @@ impl Engine {
 
     pub(crate) fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
         let journal = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
-        let journal: Arc<dyn Journal> = Arc::new(Manifests::new(journal, config.artifacts.dir.clone()));
-        let journal = with_osc(journal, config)?;
+        let journal: Arc<dyn Journal> = Arc::new(Overheard::new(journal.clone(), listeners(&journal, config)?));
         let scripts = Arc::new(Scripts::default());
         let models = models(config)?.with("script", scripts.clone());
         let mut model: Arc<dyn Model> = Arc::new(models.clone());
@@ -107,11 +106,15 @@ fn random() -> Result<u128, Failure> {
     Ok(u128::from_be_bytes(bytes))
 }
 
-fn with_osc(journal: Arc<dyn Journal>, config: &Config) -> Result<Arc<dyn Journal>, Failure> {
-    let Some(target) = config.chorus.osc.target else { return Ok(journal) };
-    let osc = Osc::new(journal, target);
-    let osc = osc.map_err(|error| Failure::config(format!("OSC cannot be sent to {target}: {error}")))?;
-    Ok(Arc::new(osc))
+/// What is made of the records beside the journal: manifests, and messages for playback systems.
+fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+    let manifests = Manifests::new(journal.clone(), config.artifacts.dir.clone());
+    let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests)];
+    if let Some(target) = config.chorus.osc.target {
+        let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
+        listeners.push(Arc::new(Osc::new(journal.clone(), target).map_err(problem)?));
+    }
+    Ok(listeners)
 }
 
 fn open_store(url: &str) -> Result<Arc<dyn Journal>, Failure> {

@@ -7,14 +7,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use polylogue_core::{
-    Event, Record,
-    id::{Seq, SessionId},
-    projection::Manifest,
-};
-use polylogue_runtime::port::{Journal, JournalError, Summary};
+use polylogue_core::{Event, Record, id::SessionId, projection::Manifest};
+use polylogue_runtime::{Listener, port::Journal};
 
-/// A journal that leaves a manifest behind.
+/// Leaves a manifest behind for every chorus.
 pub(crate) struct Manifests {
     journal: Arc<dyn Journal>,
     artifacts: PathBuf,
@@ -52,29 +48,10 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 #[async_trait]
-impl Journal for Manifests {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
-        let is_end = records.iter().any(|record| matches!(record.event, Event::Ended { .. }));
-        self.journal.append(session, records).await?;
-        if is_end {
+impl Listener for Manifests {
+    async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
+        if records.iter().any(|record| matches!(record.event, Event::Ended { .. })) {
             self.leave(session).await;
         }
-        Ok(())
-    }
-
-    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
-        self.journal.read(session, after, limit).await
-    }
-
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.journal.sessions(limit).await
-    }
-
-    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
-        self.journal.find(id_prefix, limit).await
-    }
-
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.journal.unfinished().await
     }
 }

@@ -15,10 +15,10 @@ use polylogue_core::{
     id::{Seq, SessionId},
     projection::{ChorusEvent, ChorusStream},
 };
-use polylogue_runtime::port::{Journal, JournalError, Summary};
+use polylogue_runtime::{Listener, port::Journal};
 use serde_json::Value;
 
-/// A journal that tells a playback system what was recorded.
+/// Tells a playback system what was recorded.
 pub(crate) struct Osc {
     journal: Arc<dyn Journal>,
     socket: UdpSocket,
@@ -112,31 +112,13 @@ fn push_text(bytes: &mut Vec<u8>, text: &str) {
 }
 
 #[async_trait]
-impl Journal for Osc {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
-        self.journal.append(session, records.clone()).await?;
-        for event in self.events(session, &records).await {
+impl Listener for Osc {
+    async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
+        for event in self.events(session, records).await {
             if let Err(error) = self.socket.send(&message(&event)) {
                 tracing::debug!(%error, "an OSC message was not sent");
             }
         }
-        Ok(())
-    }
-
-    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
-        self.journal.read(session, after, limit).await
-    }
-
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.journal.sessions(limit).await
-    }
-
-    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
-        self.journal.find(id_prefix, limit).await
-    }
-
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.journal.unfinished().await
     }
 }
 

@@ -1,3 +1,5 @@
+//! What is spoken of a line, case by case.
+
 use proptest::prelude::*;
 
 use super::{end_of, spoken};

@@ -1,3 +1,5 @@
+//! Fetching from loopback servers that behave and misbehave.
+
 use std::{
     fs::{self, File},
     io::{self, Write},

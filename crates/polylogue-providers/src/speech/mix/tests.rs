@@ -1,3 +1,5 @@
+//! The mix, measured from its samples.
+
 use std::{f32::consts::TAU, fs, sync::Arc};
 
 use polylogue_core::{

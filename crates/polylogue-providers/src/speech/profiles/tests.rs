@@ -1,3 +1,5 @@
+//! Profiles as a configuration writes them.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use polylogue_core::setup::{Agent, Sampling};

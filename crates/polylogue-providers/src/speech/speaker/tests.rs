@@ -1,3 +1,5 @@
+//! The speaker with engines that wait, fail and are absent.
+
 use std::{
     collections::BTreeSet,
     sync::{

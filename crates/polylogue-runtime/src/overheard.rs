@@ -1,0 +1,62 @@
+//! A journal with listeners: they hear what was appended once it is on disk, and before anybody who watches is
+//! told. For views that are kept outside the journal: a file, a datagram.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use polylogue_core::{
+    Record,
+    id::{Seq, SessionId},
+};
+
+use crate::port::{Journal, JournalError, Summary};
+
+/// Whoever makes something of what is recorded. It cannot fail: what is recorded is recorded.
+#[async_trait]
+pub trait Listener: Send + Sync {
+    async fn heard(&self, session: SessionId, records: &[Arc<Record>]);
+}
+
+pub struct Overheard {
+    journal: Arc<dyn Journal>,
+    listeners: Vec<Arc<dyn Listener>>,
+}
+
+impl std::fmt::Debug for Overheard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Overheard").field("listeners", &self.listeners.len()).finish_non_exhaustive()
+    }
+}
+
+impl Overheard {
+    pub fn new(journal: Arc<dyn Journal>, listeners: Vec<Arc<dyn Listener>>) -> Overheard {
+        Overheard { journal, listeners }
+    }
+}
+
+#[async_trait]
+impl Journal for Overheard {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
+        self.journal.append(session, records.clone()).await?;
+        for listener in &self.listeners {
+            listener.heard(session, &records).await;
+        }
+        Ok(())
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
+        self.journal.read(session, after, limit).await
+    }
+
+    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+        self.journal.sessions(limit).await
+    }
+
+    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
+        self.journal.find(id_prefix, limit).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
+        self.journal.unfinished().await
+    }
+}
