@@ -16,6 +16,7 @@ use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
 
 use super::{
+    http,
     instant::{self, round_robin},
     pipeline, voice,
 };
@@ -35,6 +36,8 @@ pub(super) enum Case {
     Reopen { events: u32 },
     /// A chorus of six whose asks and clips take so long each.
     Pipeline { ask_ms: u64, clip_ms: u64 },
+    /// So many choruses of six at once through HTTP.
+    Http { chats: u32 },
     /// A line spoken on this machine.
     Voice { engine: EngineName },
 }
@@ -50,6 +53,7 @@ impl Case {
         cases.push(Case::Reopen { events: 10_000 });
         cases.push(Case::Pipeline { ask_ms: 200, clip_ms: 0 });
         cases.push(Case::Pipeline { ask_ms: 500, clip_ms: 300 });
+        cases.push(Case::Http { chats: 200 });
         cases.extend([EngineName::Kokoro, EngineName::Espeak].map(|engine| Case::Voice { engine }));
         cases
     }
@@ -59,6 +63,7 @@ impl Case {
             Case::Turns { store, sessions, turns } => format!("{}-{sessions}x{turns}", store.name()),
             Case::Reopen { events } => format!("reopen-{events}"),
             Case::Pipeline { ask_ms, clip_ms } => format!("chorus-{ask_ms}-{clip_ms}"),
+            Case::Http { chats } => format!("http-{chats}"),
             Case::Voice { engine } => format!("voice-{engine}"),
         }
     }
@@ -68,6 +73,7 @@ impl Case {
             Case::Turns { store, sessions, turns } => run_turns(self.name(), store, sessions, turns).await,
             Case::Reopen { events } => run_reopen(self.name(), events).await,
             Case::Pipeline { ask_ms, clip_ms } => pipeline::run(self.name(), ask_ms, clip_ms).await,
+            Case::Http { chats } => http::run(self.name(), chats).await,
             Case::Voice { engine } => voice::run(self.name(), engine).await,
         }
     }
@@ -169,7 +175,7 @@ async fn run_sessions(hub: &Hub, sessions: u32, turns: u32) -> Result<Vec<Sessio
     Ok(ids)
 }
 
-fn scratch() -> Result<tempfile::TempDir, Failure> {
+pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
     tempfile::tempdir().map_err(|error| Failure::internal(format!("no folder for the bench's files: {error}")))
 }
 
@@ -186,6 +192,6 @@ pub(super) fn memory_mb(field: &str) -> Option<u64> {
     Some(kb / 1024)
 }
 
-fn rounded(ms: f64) -> f64 {
+pub(super) fn rounded(ms: f64) -> f64 {
     (ms * 1e4).round() / 1e4
 }

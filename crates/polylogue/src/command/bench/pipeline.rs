@@ -25,7 +25,7 @@ use tokio::time::sleep;
 use crate::{engine, failure::Failure};
 
 /// Answers after a while; every comment goes to the next slot, so that all six reply.
-struct Slow(Duration);
+pub(super) struct Slow(pub(super) Duration);
 
 #[async_trait]
 impl Model for Slow {
@@ -84,7 +84,7 @@ pub(super) async fn run(name: String, ask_ms: u64, clip_ms: u64) -> Result<Value
     }))
 }
 
-fn six_slots() -> Result<Setup, Failure> {
+pub(super) fn six_slots() -> Result<Setup, Failure> {
     let slots: Vec<SlotId> = (1..=SlotId::MAX).map(SlotId::try_from).collect::<Result<_, _>>()?;
     let agent = |slot: &SlotId| Agent {
         name: slot.agent(),
