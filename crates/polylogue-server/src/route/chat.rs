@@ -13,9 +13,9 @@ use polylogue_core::{
     setup::FormatSetup,
 };
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use super::sessions::{find, query};
+use super::sessions::{After, find, query};
 use crate::{
     app::App,
     error::{Code, ErrorBody, Refusal},
@@ -79,13 +79,6 @@ async fn start(app: &App, chat: Chat) -> Result<Response, Refusal> {
     let id = app.hub.start(setup).await?;
     app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
     Ok(stream::chorus(app, id, Seq::START, Until::Done))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct After {
-    /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
-    from: Option<u64>,
 }
 
 /// Hear a chorus again, or go on hearing it

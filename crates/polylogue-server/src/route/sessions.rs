@@ -97,7 +97,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
 #[into_params(parameter_in = Query)]
 pub(super) struct After {
     /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
-    from: Option<u64>,
+    pub(super) from: Option<u64>,
 }
 
 /// Its journal, as it is and as it goes on

@@ -1,4 +1,5 @@
-//! Many choruses at once through HTTP on loopback: how long after its append an event reaches a client.
+//! Many choruses at once through HTTP on loopback, on the scripted model of the example: how long after its
+//! append an event reaches a client.
 //!
 //! Server and clients share this process and its cores, so the delay holds the clients' own work too.
 
@@ -10,7 +11,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use polylogue_core::{Record, Setup, id::SessionId};
+use polylogue_core::{Record, Setup, id::SessionId, setup::ModelRef};
+use polylogue_providers::script::Scripts;
 use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
     port::{Journal, NoVoice, SystemClock},
@@ -26,7 +28,7 @@ use tokio::{
 
 use super::{
     case::{memory_mb, rounded, scratch},
-    pipeline::{Slow, six_slots},
+    pipeline::six_slots,
 };
 use crate::{engine, failure::Failure};
 
@@ -43,13 +45,18 @@ impl Listener for Appended {
     }
 }
 
-/// Six slots for everybody.
-struct BenchHouse;
+/// What the six voices say.
+const SCRIPT: &str = include_str!("../../../../../examples/chorus/replies.yaml");
+
+/// Six slots for everybody, on this model.
+struct BenchHouse {
+    model: ModelRef,
+}
 
 #[async_trait]
 impl House for BenchHouse {
     async fn chorus(&self, _: ChorusRequest) -> Result<Setup, Refusal> {
-        let setup = six_slots().map_err(|failure| Refusal::internal(failure.message()))?;
+        let setup = six_slots(&self.model).map_err(|failure| Refusal::internal(failure.message()))?;
         Ok(Setup { speech: false, ..setup })
     }
 
@@ -72,11 +79,14 @@ impl House for BenchHouse {
 
 pub(super) async fn run(name: String, chats: u32) -> Result<Value, Failure> {
     let folder = scratch()?;
+    let script = folder.path().join("replies.yaml");
+    std::fs::write(&script, SCRIPT).map_err(|error| Failure::internal(error.to_string()))?;
+    let model = ModelRef { provider: "script".into(), model: script.to_string_lossy().into() };
     let store: Arc<dyn Journal> = Arc::new(SqliteJournal::open(folder.path().join("bench.db"))?);
     let appended = Arc::new(Appended::default());
     let journal: Arc<dyn Journal> = Arc::new(Overheard::new(store, vec![appended.clone()]));
     let ports = Ports {
-        model: Arc::new(Slow(Duration::from_millis(200))),
+        model: Arc::new(Scripts::default()),
         voice: Arc::new(NoVoice),
         journal: journal.clone(),
         clock: Arc::new(SystemClock),
@@ -84,7 +94,7 @@ pub(super) async fn run(name: String, chats: u32) -> Result<Value, Failure> {
     let app = App::new(
         Hub::new(ports, HubSettings::default()),
         journal,
-        Arc::new(BenchHouse),
+        Arc::new(BenchHouse { model }),
         Settings::new(folder.path().join("artifacts")),
     );
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| Failure::internal(error.to_string()))?;

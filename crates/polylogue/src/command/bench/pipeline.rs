@@ -13,7 +13,7 @@ use polylogue_core::{
     id::Purpose,
     line::Clip,
     money::Price,
-    setup::{Agent, Cast, FormatSetup, Limits, Sampling},
+    setup::{Agent, Cast, FormatSetup, Limits, ModelRef, Sampling},
 };
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
@@ -25,7 +25,7 @@ use tokio::time::sleep;
 use crate::{engine, failure::Failure};
 
 /// Answers after a while; every comment goes to the next slot, so that all six reply.
-pub(super) struct Slow(pub(super) Duration);
+struct Slow(Duration);
 
 #[async_trait]
 impl Model for Slow {
@@ -66,7 +66,7 @@ pub(super) async fn run(name: String, ask_ms: u64, clip_ms: u64) -> Result<Value
     };
     let hub = Hub::new(ports, HubSettings::default());
     let began = Instant::now();
-    let id = hub.start(six_slots()?).await?;
+    let id = hub.start(six_slots(&"slow/model".parse()?)?).await?;
     hub.wait(id).await?;
     let time = began.elapsed();
     let conversation = hub.conversation(id).await?;
@@ -84,11 +84,11 @@ pub(super) async fn run(name: String, ask_ms: u64, clip_ms: u64) -> Result<Value
     }))
 }
 
-pub(super) fn six_slots() -> Result<Setup, Failure> {
+pub(super) fn six_slots(model: &ModelRef) -> Result<Setup, Failure> {
     let slots: Vec<SlotId> = (1..=SlotId::MAX).map(SlotId::try_from).collect::<Result<_, _>>()?;
     let agent = |slot: &SlotId| Agent {
         name: slot.agent(),
-        model: "slow/model".parse().expect("a good name"),
+        model: model.clone(),
         persona: None,
         voice: None,
         sampling: Sampling::default(),
