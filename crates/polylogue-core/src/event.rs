@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ask::Digest,
-    format::{chorus, collaboration},
+    format::{chorus, collaboration, discussion},
     id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::Usage,
     line::{Clip, LineKind, Speaker},
@@ -99,12 +99,16 @@ pub enum Event {
     HumanSpoke {
         who: PersonId,
         text: Arc<str>,
+        #[serde(default, skip_serializing_if = "Origin::is_unsaid")]
+        origin: Origin,
     },
 
     /// What only a collaboration decides.
     Collaboration(collaboration::Decision),
     /// What only a chorus decides.
     Chorus(chorus::Decision),
+    /// What only a discussion decides.
+    Discussion(discussion::Decision),
 
     /// The last event, unless the session is resumed.
     Ended {
@@ -125,6 +129,7 @@ impl Event {
     pub fn is_consequence(&self) -> bool {
         match self {
             Event::LineSpoken { .. } | Event::Collaboration(_) | Event::Chorus(_) => true,
+            Event::Discussion(decision) => decision.is_consequence(),
             Event::Started { .. }
             | Event::Forked { .. }
             | Event::Resumed { .. }
@@ -160,6 +165,26 @@ impl Event {
             }
             _ => None,
         }
+    }
+}
+
+/// How a person's words came in, as far as whoever passed them on said so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Origin {
+    /// Words that come again with the same key are the same words, and are heard once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
+    /// Who it was, where the place in the order is anybody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization_id: Option<Arc<str>>,
+}
+
+impl Origin {
+    fn is_unsaid(&self) -> bool {
+        *self == Origin::default()
     }
 }
 

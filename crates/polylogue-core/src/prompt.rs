@@ -11,11 +11,14 @@ use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 
 use crate::setup::BadSetup;
 
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: &[(&str, &str)] = &[
     ("chorus_again.j2", include_str!("../templates/chorus_again.j2")),
     ("chorus_system.j2", include_str!("../templates/chorus_system.j2")),
     ("collaboration_system.j2", include_str!("../templates/collaboration_system.j2")),
     ("collaboration_turn.j2", include_str!("../templates/collaboration_turn.j2")),
+    ("discussion_again.j2", include_str!("../templates/discussion_again.j2")),
+    ("discussion_system.j2", include_str!("../templates/discussion_system.j2")),
+    ("discussion_turn.j2", include_str!("../templates/discussion_turn.j2")),
     ("turn1_response.j2", include_str!("../templates/turn1_response.j2")),
     ("turn2_comment_select.j2", include_str!("../templates/turn2_comment_select.j2")),
     ("turn3_reply.j2", include_str!("../templates/turn3_reply.j2")),
@@ -23,7 +26,7 @@ const BUILT_IN: [(&str, &str); 7] = [
 
 static DEFAULTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = environment();
-    for (name, source) in BUILT_IN {
+    for &(name, source) in BUILT_IN {
         environment.add_template(name, source).expect("the built-in templates compile");
     }
     environment

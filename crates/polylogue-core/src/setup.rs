@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    format::{chorus, collaboration},
+    format::{chorus, collaboration, discussion},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
 };
@@ -36,6 +36,7 @@ pub struct Setup {
 pub enum FormatSetup {
     Collaboration(collaboration::Settings),
     Chorus(chorus::Settings),
+    Discussion(discussion::Settings),
 }
 
 impl FormatSetup {
@@ -43,6 +44,7 @@ impl FormatSetup {
         match self {
             FormatSetup::Collaboration(_) => "collaboration",
             FormatSetup::Chorus(_) => "chorus",
+            FormatSetup::Discussion(_) => "discussion",
         }
     }
 
@@ -51,6 +53,7 @@ impl FormatSetup {
         match self {
             FormatSetup::Collaboration(settings) => &settings.goal,
             FormatSetup::Chorus(settings) => &settings.message,
+            FormatSetup::Discussion(settings) => &settings.title,
         }
     }
 }
@@ -265,6 +268,10 @@ pub enum BadSetup {
     Slots(String),
     #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`: {0}")]
     Voices(String),
+    #[error("the title is empty: say what the discussion is about")]
+    EmptyTitle,
+    #[error("the participants: {0}")]
+    Participants(String),
     #[error("the limit {0} is 0: nothing could be said within it")]
     ZeroLimit(&'static str),
     #[error("the template `{name}` does not compile: {problem}")]
@@ -288,6 +295,7 @@ impl Setup {
         match &self.format {
             FormatSetup::Collaboration(settings) => settings.check(&self.cast),
             FormatSetup::Chorus(settings) => settings.check(&self.cast),
+            FormatSetup::Discussion(settings) => settings.check(&self.cast),
         }
     }
 }

@@ -5,9 +5,11 @@
 //! the async runtime.
 
 mod batch;
+mod discussion;
 mod open;
 mod reader;
 mod schema;
+mod views;
 mod writer;
 
 use std::{path::Path, sync::Arc};

@@ -288,6 +288,7 @@ impl Chorus {
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
             | Event::Collaboration(_)
+            | Event::Discussion(_)
             | Event::Ended { .. } => {}
         }
     }

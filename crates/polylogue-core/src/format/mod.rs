@@ -6,6 +6,7 @@
 
 pub mod chorus;
 pub mod collaboration;
+pub mod discussion;
 
 use std::sync::Arc;
 
@@ -16,18 +17,21 @@ use crate::{
     line::Line,
     reason::Reason,
     reply::Repair,
-    setup::{BadSetup, Change, FormatSetup, Setup},
+    setup::{BadSetup, Cast, Change, FormatSetup, Setup},
     stage::Stage,
     step::Rejected,
 };
 use chorus::Chorus;
 use collaboration::Collaboration;
+use discussion::{Discussion, Participant};
 
 /// What a format wants now.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Wants {
     /// These agents asked, all at once.
     Asks(Vec<Place>),
+    /// This person to speak.
+    Await(PersonId),
     End(Reason),
 }
 
@@ -60,6 +64,16 @@ pub(crate) trait Rules {
     /// Whether this person may speak now; the words themselves have been looked at already.
     fn may_speak(&self, stage: &Stage, who: &PersonId) -> Result<(), Rejected>;
 
+    /// What follows when a person has spoken.
+    fn heard(&self, _stage: &Stage, _who: &PersonId) -> Vec<Event> {
+        Vec::new()
+    }
+
+    /// Whether others may take part from here on, and what is recorded of that.
+    fn reseat(&self, _stage: &Stage, _seats: Vec<Participant>, _cast: Cast) -> Result<Vec<Event>, Rejected> {
+        Err(Rejected::FixedSeats)
+    }
+
     /// What follows when a line's clip is made, or has failed.
     fn clipped(&self, _stage: &Stage, _line: LineId, _is_made: bool) -> Vec<Event> {
         Vec::new()
@@ -91,6 +105,7 @@ pub(crate) trait Rules {
 pub(crate) enum Format {
     Collaboration(Collaboration),
     Chorus(Chorus),
+    Discussion(Discussion),
 }
 
 impl Format {
@@ -101,6 +116,7 @@ impl Format {
                 Collaboration::new(settings, stage, started).map(Format::Collaboration)
             }
             FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
+            FormatSetup::Discussion(settings) => Discussion::new(settings, stage).map(Format::Discussion),
         }
     }
 
@@ -108,6 +124,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Discussion(discussion) => discussion,
         }
     }
 
@@ -115,6 +132,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Discussion(discussion) => discussion,
         }
     }
 }

@@ -4,5 +4,7 @@ mod chorus;
 mod chorus_properties;
 mod collaboration;
 mod corpus;
+mod discussion;
+mod discussion_properties;
 mod properties;
 mod support;

@@ -176,7 +176,8 @@ impl ChorusStream {
             | Event::Answered { .. }
             | Event::AskFailed { .. }
             | Event::AskCut { .. }
-            | Event::Collaboration(_) => None,
+            | Event::Collaboration(_)
+            | Event::Discussion(_) => None,
         }
     }
 
