@@ -3,6 +3,7 @@
 mod audio;
 mod catalog;
 mod chat;
+mod discussions;
 mod health;
 mod sessions;
 
@@ -38,6 +39,8 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(chat::begin))
         .routes(routes!(chat::follow))
+        .routes(routes!(discussions::list, discussions::create))
+        .routes(routes!(discussions::show, discussions::say, discussions::change))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::events))
