@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use polylogue_core::{Setup, id::SessionId};
 use polylogue_providers::catalogue;
 use polylogue_runtime::HubSettings;
-use polylogue_server::{AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, Settings, VoiceInfo, serve};
+use polylogue_server::{
+    AgentInfo, App, ChorusRequest, Code, DiscussionRequest, House, ModelInfo, Refusal, Settings, VoiceInfo, serve,
+};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -14,6 +16,7 @@ use crate::{
     args::{Common, Serve},
     chorus::{self, Wish},
     config::Config,
+    discussion,
     engine::{self, Engine},
     failure::Failure,
 };
@@ -76,6 +79,16 @@ struct ThisHouse {
     engine: Engine,
 }
 
+impl ThisHouse {
+    /// A file of this machine is nobody's to name from outside, unless the configuration did.
+    fn must_be_no_file(&self, name: &str) -> Result<(), Refusal> {
+        if name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name) {
+            return Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{name}`")));
+        }
+        Ok(())
+    }
+}
+
 #[async_trait]
 impl House for ThisHouse {
     async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal> {
@@ -83,14 +96,18 @@ impl House for ThisHouse {
             return Err(Refusal::request("`slots` is empty: name one to six, or leave it out"));
         }
         let slots = request.slots.unwrap_or_default();
-        // A file of this machine is nobody's to name from outside, unless the configuration did.
-        let is_file = |name: &str| name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name);
-        if let Some(slot) = slots.iter().find(|slot| is_file(&slot.agent_id)) {
-            return Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{}`", slot.agent_id)));
-        }
+        slots.iter().try_for_each(|slot| self.must_be_no_file(&slot.agent_id))?;
         let slots = slots.into_iter().map(|slot| (slot.slot_id, slot.agent_id)).collect();
         let wish = Wish { message: request.message, slots, seed: request.seed, speech: request.speech };
         chorus::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)
+    }
+
+    async fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal> {
+        for participant in &request.participants {
+            let model = participant.ai_model_config.as_ref().and_then(|config| config.model.as_ref());
+            participant.agent.iter().chain(model).try_for_each(|name| self.must_be_no_file(name))?;
+        }
+        discussion::setup(request, &self.common, &self.config, &self.engine).map_err(refusal)
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {

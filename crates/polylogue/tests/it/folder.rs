@@ -47,6 +47,11 @@ impl Folder {
         self.command(args).output().unwrap()
     }
 
+    /// Starts it; what it says on standard error can be read.
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
     /// Runs to the end under `--json`.
     pub(crate) fn run(&self, args: &[&str]) -> Run {
         let output = self.output(&[args, &["--json"]].concat());

@@ -4,5 +4,7 @@ mod acceptance;
 mod bad_input;
 mod chorus;
 mod crash;
+mod discussion;
 mod folder;
+mod server;
 mod sessions;
