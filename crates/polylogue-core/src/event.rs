@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ask::Digest,
-    format::{chorus, collaboration, discussion},
+    format::{chorus, collaboration, discussion, scene},
     id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::Usage,
-    line::{Clip, LineKind, Speaker},
+    line::{Clip, Delivery, LineKind, Speaker},
     reason::Reason,
     reply::Repair,
     setup::{Change, Setup},
@@ -87,6 +87,14 @@ pub enum Event {
         /// The voice profile that the speaker chose for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         voice: Option<Arc<str>>,
+        #[serde(default, skip_serializing_if = "Delivery::is_plain")]
+        delivery: Delivery,
+    },
+    /// Somebody came into a line after these of its words. The line itself is kept whole.
+    LineCut {
+        line: LineId,
+        after: Arc<str>,
+        by: AgentId,
     },
     ClipMade {
         line: LineId,
@@ -109,6 +117,8 @@ pub enum Event {
     Chorus(chorus::Decision),
     /// What only a discussion decides.
     Discussion(discussion::Decision),
+    /// What only a scene decides.
+    Scene(scene::Decision),
 
     /// The last event, unless the session is resumed.
     Ended {
@@ -128,8 +138,12 @@ impl Event {
     /// an event: they were written together.
     pub fn is_consequence(&self) -> bool {
         match self {
-            Event::LineSpoken { .. } | Event::Collaboration(_) | Event::Chorus(_) => true,
             Event::Discussion(decision) => decision.is_consequence(),
+            Event::LineSpoken { .. }
+            | Event::LineCut { .. }
+            | Event::Collaboration(_)
+            | Event::Chorus(_)
+            | Event::Scene(_) => true,
             Event::Started { .. }
             | Event::Forked { .. }
             | Event::Resumed { .. }

@@ -190,9 +190,30 @@ pub enum Purpose {
     Reply,
     /// Take one's turn in a discussion.
     Discuss,
+    /// Play one's character in a beat of a scene.
+    Act,
+    /// Judge a beat, as the moderator.
+    Judge,
+    /// Put down what one's character remembers of the scene.
+    Remember,
 }
 
 impl Purpose {
+    /// Whether others wait for the answer: then its time limit is for all tries together, and one slow model
+    /// holds up nobody for longer.
+    pub fn is_waited_for(self) -> bool {
+        match self {
+            Purpose::Act => true,
+            Purpose::Contribute
+            | Purpose::Respond
+            | Purpose::Comment
+            | Purpose::Reply
+            | Purpose::Discuss
+            | Purpose::Judge
+            | Purpose::Remember => false,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Purpose::Contribute => "contribute",
@@ -200,6 +221,9 @@ impl Purpose {
             Purpose::Comment => "comment",
             Purpose::Reply => "reply",
             Purpose::Discuss => "discuss",
+            Purpose::Act => "act",
+            Purpose::Judge => "judge",
+            Purpose::Remember => "remember",
         }
     }
 }
@@ -208,7 +232,7 @@ impl Purpose {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AskId {
     pub purpose: Purpose,
-    /// The round, beat or turn that the ask belongs to, counted from 1.
+    /// The round or turn that the ask belongs to, counted from 1, or the beat, counted from 0.
     pub turn: u32,
     pub agent: AgentId,
     /// 1 for the first try; a re-ask, or an ask again after a stop or a failure, counts up.

@@ -19,8 +19,8 @@ use crate::{
     ask::{self, Request, Thread},
     event::{CallFailure, Event, FailureKind, Record},
     id::{AgentId, AskId, PersonId, Purpose},
-    line::{LineKind, Speaker},
-    reason::Reason,
+    line::{Delivery, LineKind, Speaker},
+    reason::{Ending, Reason},
     setup::{BadSetup, Cast, Change},
     stage::Stage,
     step::Rejected,
@@ -273,6 +273,7 @@ impl Rules for Discussion {
             thread: seat.thread.clone(),
             prompt,
             shape: None,
+            grammar: None,
             sampling: agent.sampling.clone(),
         }
     }
@@ -297,6 +298,7 @@ impl Rules for Discussion {
             ask: Some(ask.clone()),
             to: None,
             voice: None,
+            delivery: Delivery::default(),
         };
         Reaction { repairs, events: [line].into_iter().chain(self.taken(None)).collect() }
     }
@@ -340,29 +342,21 @@ impl Rules for Discussion {
 
     /// A pause is ended by whoever made it, not by the next word.
     fn may_reopen(&self, _: &Stage, reason: Reason) -> Result<(), Rejected> {
-        match reason {
-            Reason::Cancelled | Reason::CapReached => Err(Rejected::Paused),
-            Reason::LimitUsd | Reason::LimitTokens | Reason::LimitSeconds => Err(Rejected::StillAtLimit(reason)),
-            Reason::Final | Reason::NoHandoff | Reason::MalformedReply | Reason::Completed | Reason::Failed => {
-                Err(Rejected::Ended(reason))
-            }
-        }
+        Err(match reason.ending() {
+            Ending::BrokenOff | Ending::UsedUp => Rejected::Paused,
+            Ending::Limit => Rejected::StillAtLimit(reason),
+            Ending::Complete => Rejected::Ended(reason),
+        })
     }
 
+    /// A pause needs nothing to be gone on from, and a complete discussion more rounds.
     fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
-        match reason {
-            Reason::Cancelled | Reason::Failed | Reason::CapReached => Ok(()),
-            Reason::Completed if change.max_rounds.is_some_and(|rounds| rounds > self.max_rounds) => Ok(()),
-            Reason::LimitUsd | Reason::LimitTokens | Reason::LimitSeconds => {
-                if stage.is_raised(reason, change) {
-                    Ok(())
-                } else {
-                    Err(Rejected::StillAtLimit(reason))
-                }
-            }
-            Reason::Completed | Reason::Final | Reason::NoHandoff | Reason::MalformedReply => {
-                Err(Rejected::Complete(reason))
-            }
+        match reason.ending() {
+            Ending::BrokenOff | Ending::UsedUp => Ok(()),
+            Ending::Limit if stage.is_raised(reason, change) => Ok(()),
+            Ending::Limit => Err(Rejected::StillAtLimit(reason)),
+            Ending::Complete if change.max_rounds > Some(self.max_rounds) => Ok(()),
+            Ending::Complete => Err(Rejected::Complete(reason)),
         }
     }
 
@@ -383,7 +377,14 @@ impl Rules for Discussion {
             Reason::LimitSeconds => {
                 format!("Discussion paused: the limit of {} seconds is reached.", limits.max_seconds)
             }
-            Reason::Failed | Reason::Final | Reason::NoHandoff | Reason::MalformedReply => return None,
+            Reason::Failed
+            | Reason::Final
+            | Reason::NoHandoff
+            | Reason::MalformedReply
+            | Reason::GoalAchieved
+            | Reason::NaturalEnd
+            | Reason::MaxBeatsExceeded
+            | Reason::Stalled => return None,
         };
         Some(notice.into())
     }
@@ -411,10 +412,12 @@ impl Rules for Discussion {
             | Event::AskFailed { .. }
             | Event::AskCut { .. }
             | Event::LineSpoken { .. }
+            | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
             | Event::Collaboration(_)
             | Event::Chorus(_)
+            | Event::Scene(_)
             | Event::Ended { .. } => {}
         }
         stage.set_waiting(self.awaited().is_some());

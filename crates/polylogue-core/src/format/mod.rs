@@ -7,6 +7,7 @@
 pub mod chorus;
 pub mod collaboration;
 pub mod discussion;
+pub mod scene;
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::{
     event::{CallFailure, Event, Record},
     id::{AgentId, AskId, LineId, PersonId, Purpose},
     line::Line,
-    reason::Reason,
+    reason::{Ending, Reason},
     reply::Repair,
     setup::{BadSetup, Cast, Change, FormatSetup, Setup},
     stage::Stage,
@@ -24,6 +25,7 @@ use crate::{
 use chorus::Chorus;
 use collaboration::Collaboration;
 use discussion::{Discussion, Participant};
+use scene::Scene;
 
 /// What a format wants now.
 #[derive(Debug, PartialEq)]
@@ -32,6 +34,8 @@ pub(crate) enum Wants {
     Asks(Vec<Place>),
     /// This person to speak.
     Await(PersonId),
+    /// It is over but for these, which are left out when a limit is in their way.
+    Epilogue(Vec<Place>, Reason),
     End(Reason),
 }
 
@@ -90,8 +94,21 @@ pub(crate) trait Rules {
         Err(Rejected::Ended(reason))
     }
 
+    /// How many rounds or beats there are at most, where the format counts any.
+    fn bound(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether a session that ended so can go on with this change.
-    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected>;
+    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
+        let may = match reason.ending() {
+            Ending::BrokenOff => true,
+            Ending::Complete => return Err(Rejected::Complete(reason)),
+            Ending::UsedUp => change.max_rounds > self.bound(),
+            Ending::Limit => stage.is_raised(reason, change),
+        };
+        if may { Ok(()) } else { Err(Rejected::StillAtLimit(reason)) }
+    }
 
     /// What the conversation itself says at its end.
     fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>>;
@@ -106,6 +123,7 @@ pub(crate) enum Format {
     Collaboration(Collaboration),
     Chorus(Chorus),
     Discussion(Discussion),
+    Scene(Box<Scene>),
 }
 
 impl Format {
@@ -117,6 +135,7 @@ impl Format {
             }
             FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
             FormatSetup::Discussion(settings) => Discussion::new(settings, stage).map(Format::Discussion),
+            FormatSetup::Scene(settings) => Scene::new(settings, stage, started).map(Box::new).map(Format::Scene),
         }
     }
 
@@ -125,6 +144,7 @@ impl Format {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
             Format::Discussion(discussion) => discussion,
+            Format::Scene(scene) => &**scene,
         }
     }
 
@@ -133,6 +153,7 @@ impl Format {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
             Format::Discussion(discussion) => discussion,
+            Format::Scene(scene) => &mut **scene,
         }
     }
 }

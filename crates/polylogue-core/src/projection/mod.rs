@@ -6,6 +6,7 @@ mod discussion;
 mod fork;
 mod insight;
 mod outcome;
+mod scene;
 mod text;
 mod timeline;
 
@@ -18,5 +19,6 @@ pub use discussion::{
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};
+pub use scene::{Entry, NotATranscript, SceneText, TranscriptProblem, read_transcript};
 pub use text::{markdown, plain_text};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

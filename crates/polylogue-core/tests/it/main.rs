@@ -7,4 +7,5 @@ mod corpus;
 mod discussion;
 mod discussion_properties;
 mod properties;
+mod scene;
 mod support;

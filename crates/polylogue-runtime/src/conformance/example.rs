@@ -10,10 +10,11 @@ use polylogue_core::{
         chorus,
         collaboration::{Decision, Settings},
         discussion::{self, Participant, Role, Turn, TurnFailure, Who},
+        scene::{self, Note, NoteKind},
     },
     id::{AgentId, AskId, LineId, Purpose, Seq, SessionId},
     ledger::Usage,
-    line::{Clip, LineKind, Speaker},
+    line::{Clip, Delivery, LineKind, Speaker},
     reply::Repair,
     setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
 };
@@ -47,6 +48,7 @@ pub fn said(text: &str) -> Event {
         ask: None,
         to: None,
         voice: None,
+        delivery: Delivery { tone: Some("stern".into()), ..Delivery::default() },
     }
 }
 
@@ -100,7 +102,8 @@ fn following(event: &Event) -> Option<Event> {
         }
         Event::AskFailed { .. } => Some(Event::AskCut { ask, partial: "".into(), usage: Usage::default() }),
         Event::AskCut { .. } => Some(said("")),
-        Event::LineSpoken { .. } => Some(Event::ClipMade {
+        Event::LineSpoken { .. } => Some(Event::LineCut { line, after: "wörd".into(), by: agent() }),
+        Event::LineCut { .. } => Some(Event::ClipMade {
             line,
             clip: Clip { path: "a/ü.wav".to_owned(), loudness_lufs: Some(-18.5), ..Clip::default() },
         }),
@@ -115,7 +118,11 @@ fn following(event: &Event) -> Option<Event> {
         Event::Collaboration(_) => {
             Some(Event::Chorus(chorus::Decision::TurnEnded { turn: 4, slots: vec![2.try_into().expect("a slot")] }))
         }
-        Event::Chorus(_) => Some(turn_taken(7, Who::Agent(agent()), None)),
+        Event::Chorus(_) => {
+            let note = Note { to: Some(agent()), text: "Begin.".into(), kind: NoteKind::Opening };
+            Some(Event::Scene(scene::Decision::BeatBegun { beat: 0, notes: vec![note] }))
+        }
+        Event::Scene(_) => Some(turn_taken(7, Who::Agent(agent()), None)),
         Event::Discussion(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
         Event::Ended { .. } => None,
     }

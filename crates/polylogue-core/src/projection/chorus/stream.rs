@@ -176,6 +176,8 @@ impl ChorusStream {
             | Event::Answered { .. }
             | Event::AskFailed { .. }
             | Event::AskCut { .. }
+            | Event::LineCut { .. }
+            | Event::Scene(_)
             | Event::Collaboration(_)
             | Event::Discussion(_) => None,
         }
@@ -250,7 +252,7 @@ impl ChorusStream {
     fn speaker(&self, line: &Line) -> Option<SlotId> {
         match &line.speaker {
             Speaker::Agent(agent) => self.slot(agent).map(|slot| slot.slot_id),
-            Speaker::Person(_) | Speaker::Router => None,
+            Speaker::Person(_) | Speaker::Router | Speaker::Moderator => None,
         }
     }
 

@@ -111,20 +111,9 @@ impl DiscussionStatus {
         }
     }
 
+    /// Whatever is not complete can be gone on from.
     fn of(reason: Reason) -> DiscussionStatus {
-        match reason {
-            Reason::Completed => DiscussionStatus::Completed,
-            // All of these can be gone on from.
-            Reason::Cancelled
-            | Reason::CapReached
-            | Reason::Failed
-            | Reason::LimitUsd
-            | Reason::LimitTokens
-            | Reason::LimitSeconds
-            | Reason::Final
-            | Reason::NoHandoff
-            | Reason::MalformedReply => DiscussionStatus::Paused,
-        }
+        if reason == Reason::Completed { DiscussionStatus::Completed } else { DiscussionStatus::Paused }
     }
 }
 
@@ -214,10 +203,12 @@ pub fn discussion_changes<R: Borrow<Record>>(session: SessionId, records: &[R]) 
             Event::Discussion(Decision::Reasked { .. })
             | Event::Asked { .. }
             | Event::AskCut { .. }
+            | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
             | Event::Collaboration(_)
-            | Event::Chorus(_) => {}
+            | Event::Chorus(_)
+            | Event::Scene(_) => {}
         }
     }
     changes
@@ -230,7 +221,7 @@ pub fn waits_for_person(event: &Event) -> Option<bool> {
     match event {
         Event::Started { setup, .. } => match &setup.format {
             FormatSetup::Discussion(settings) => first(&settings.participants),
-            FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) => Some(false),
+            FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Scene(_) => Some(false),
         },
         Event::Discussion(Decision::Reseated { participants, .. }) => first(participants),
         Event::Discussion(Decision::TurnTaken { next, .. }) => {
