@@ -363,7 +363,7 @@ impl Rules for Discussion {
     fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>> {
         let limits = stage.limits();
         let notice = match reason {
-            Reason::Completed => format!("Discussion completed: {} rounds.", self.max_rounds),
+            Reason::Completed => format!("Discussion completed after round {}.", self.max_rounds),
             Reason::Cancelled => "Discussion paused.".to_owned(),
             Reason::CapReached => {
                 format!("Discussion paused: {MAX_TURN_ITERATIONS} turns of agents without a word from a person.")

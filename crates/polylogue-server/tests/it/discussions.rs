@@ -70,14 +70,9 @@ fn check(state: &Value) -> Vec<String> {
 
 /// The discussion once it is a person's turn, or over.
 async fn settled(server: &Served, path: &str) -> Value {
-    loop {
-        let state = get(server.at, path).await.json();
-        let listed = get(server.at, &path.replace("/api/discussions", "/v1/sessions")).await.json();
-        if listed["status"] != "running" {
-            return state;
-        }
-        tokio::task::yield_now().await;
-    }
+    let session = path.replace("/api/discussions", "/v1/sessions");
+    while get(server.at, &session).await.json()["status"] == "running" {}
+    get(server.at, path).await.json()
 }
 
 #[tokio::test]
@@ -349,12 +344,10 @@ async fn a_server_that_begins_again_goes_on_and_asks_nobody_when_a_person_is_due
     wanted.journal = journal;
     let second = wanted.start().await;
     assert_eq!(check(&settled(&second, &speaks).await).len(), 3);
-    let events =
-        open(second.at, "GET", &waits.replace("/api/discussions", "/v1/sessions"), &[], "").await.whole().await;
-    assert_eq!(events.json()["status"], "waiting");
-    let journal =
-        open(second.at, "GET", &format!("{}/events", waits.replace("/api/discussions", "/v1/sessions")), &[], "");
-    assert_eq!(journal.await.events().await.len(), 1, "nothing was written for the one that waits");
+    let session = waits.replace("/api/discussions", "/v1/sessions");
+    assert_eq!(get(second.at, &session).await.json()["status"], "waiting");
+    let journal = open(second.at, "GET", &format!("{session}/events"), &[], "").await.events().await;
+    assert_eq!(journal.len(), 1, "nothing was written for the one that waits");
     assert_eq!(check(&say(second.at, &waits, "ada", "Hello.").await.json()).len(), 3);
     second.stop().await;
 }
