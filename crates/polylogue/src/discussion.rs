@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polylogue_core::{
     Setup,
     format::discussion::{Participant, Role, Settings, Who},
+    id::PersonId,
     setup::{Agent, Cast, FormatSetup},
 };
 use polylogue_server::{DiscussionRequest, ModelConfigRequest, ParticipantRequest};
@@ -34,14 +35,15 @@ pub(crate) fn setup(
         let role = Role::named(asked.role.trim()).map_err(|error| Failure::request(error.to_string()))?;
         let who = match role {
             Role::User => {
-                let person = person(asked)?.parse().map_err(|error| Failure::request(format!("{error}")))?;
-                people.push(person);
-                Who::Person(people[people.len() - 1].clone())
+                let person: PersonId = person(asked)?.parse().map_err(|error| Failure::request(format!("{error}")))?;
+                people.push(person.clone());
+                Who::Person(person)
             }
             Role::Manager | Role::Leader | Role::Specialist => {
                 let agent = agent(role, asked, common, config, engine)?;
+                let name = agent.name.clone();
                 cast.push(agent);
-                Who::Agent(cast[cast.len() - 1].name.clone())
+                Who::Agent(name)
             }
         };
         participants.push(Participant { role, who });

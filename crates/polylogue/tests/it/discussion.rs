@@ -361,5 +361,6 @@ fn from_one_command_to_the_next() {
     assert!(text.contains("— round 2 of 3 —") && text.contains("it is ada's turn"), "{text}");
     tables_agree(&folder, &folder.run(&["discuss", "show", id]).lines[0]);
     let list = folder.run(&["sessions", "list"]).lines;
-    assert!(list.iter().all(|session| session["status"] == "waiting" && session["format"] == "discussion"));
+    let forked = list.iter().find(|session| session["sessionId"] == fork.result()["sessionId"]).unwrap();
+    assert_eq!((&forked["status"], &forked["format"]), (&json!("waiting"), &json!("discussion")));
 }
