@@ -25,6 +25,9 @@ use crate::{
 /// Commands that may wait for a session; a caller beyond that waits in turn.
 const COMMANDS: usize = 8;
 
+/// How often words find a session that begins or ends in the very moment before they are given up.
+const SAY_TRIES: usize = 8;
+
 /// Bounds and habits of a hub.
 #[derive(Clone, Copy, Debug)]
 pub struct HubSettings {
@@ -154,19 +157,38 @@ impl Hub {
 
     /// The same, with how the words came in.
     pub async fn say_from(&self, id: SessionId, who: PersonId, text: Arc<str>, origin: Origin) -> Result<(), HubError> {
-        let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
-        if let Some(commands) = commands {
-            let (taken, heard) = oneshot::channel();
-            let said = Command::Say { who: who.clone(), text: text.clone(), origin: origin.clone(), taken };
-            if commands.send(said).await.is_ok()
-                && let Ok(heard) = heard.await
-            {
-                return Ok(heard?);
+        for _ in 0..SAY_TRIES {
+            let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
+            if let Some(commands) = commands {
+                let (taken, heard) = oneshot::channel();
+                let said = Command::Say { who: who.clone(), text: text.clone(), origin: origin.clone(), taken };
+                if commands.send(said).await.is_ok()
+                    && let Ok(heard) = heard.await
+                {
+                    return Ok(heard?);
+                }
+                // It ended, or began to wait for a person, and has not heard. What it leaves is on disk then.
+                self.wait(id).await?;
             }
-            // It ended, or began to wait for a person, and has not heard. What it leaves is all on disk then.
-            self.wait(id).await?;
+            let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin: origin.clone() };
+            match self.begin_with(id, input.clone()).await {
+                // Somebody's words have begun it in this moment: it hears now.
+                Err(HubError::Running) => {}
+                Err(HubError::Journal(JournalError::Fenced { .. })) => return self.too_late(id, who, input).await,
+                other => return other.map(|_| ()),
+            }
         }
-        self.begin_with(id, Input::HumanSaid { who, text, origin }).await.map(|_| ())
+        Err(HubError::Running)
+    }
+
+    /// Somebody else's words were faster. Unless they were the same, these are for a turn that is over: they do
+    /// not become the next one's.
+    async fn too_late(&self, id: SessionId, who: PersonId, input: Input) -> Result<(), HubError> {
+        match self.conversation(id).await?.on(input) {
+            Ok(events) if events.is_empty() => Ok(()),
+            Err(rejected @ Rejected::KeyUsed) => Err(rejected.into()),
+            Ok(_) | Err(_) => Err(Rejected::NotYourTurn(who).into()),
+        }
     }
 
     /// Who takes part in a session that has not begun, and in which order.

@@ -305,6 +305,16 @@ fn a_complete_one_goes_on_with_more_rounds_only() {
     let resume = |rounds| Input::ResumePressed { change: Change { max_rounds: rounds, ..Change::default() } };
     assert_eq!(play.conversation.on(resume(None)), Err(Rejected::Complete(Reason::Completed)));
     assert_eq!(play.conversation.on(resume(Some(2))), Err(Rejected::Complete(Reason::Completed)));
+    // So does a copy of it, also one without the end.
+    let last = play.records.iter().rfind(|record| matches!(record.event, Event::Discussion(_))).unwrap().seq;
+    for at in [last, play.conversation.stage().head()] {
+        let more = Change { max_rounds: Some(3), ..Change::default() };
+        let (forked, records) =
+            fork(&play.records, at, SessionId::from_bytes([9; 16]), more, Default::default()).unwrap();
+        assert_eq!(forked.next(), [Step::AwaitHuman("ada".parse().unwrap())]);
+        let state = DiscussionState::of(&records).unwrap();
+        assert_eq!((state.project.current_round, state.next_speaker.as_deref()), (3, Some("ada")));
+    }
     play.give(resume(Some(3))).unwrap();
     let state = play.state();
     assert_eq!((state.project.current_turn_index, state.project.current_round), (0, 3));

@@ -192,6 +192,10 @@ pub(super) async fn say(
     Body(said): Body<Say>,
 ) -> Result<Response, Refusal> {
     let (id, key) = (find(&id)?, key(&headers)?);
+    let is_long = |id: &Option<String>| id.as_ref().is_some_and(|id| id.chars().count() > PersonId::MAX_CHARS);
+    if is_long(&said.user_id) || is_long(&said.organization_id) {
+        return Err(Refusal::request(format!("an id has at most {} characters", PersonId::MAX_CHARS)));
+    }
     let heard = stream::place(&headers, None)?;
     let records = discussion(&app, id).await?;
     let before = before(&records, key.as_ref());

@@ -174,9 +174,13 @@ async fn a_key_makes_a_repeated_request_harmless() {
     for _ in 0..2 {
         assert_eq!(keyed(&path, "m1", message("It leaks.")).await.json(), said);
     }
+    let at_once = join_all((0..8).map(|_| keyed(&path, "m1", message("It leaks.")))).await;
+    assert!(at_once.iter().all(|answer| answer.json() == said));
     assert_eq!(keyed(&path, "m1", message("It drips.")).await.code(), "CONFLICT");
     assert_eq!(get(server.at, &path).await.json(), said);
-    assert_eq!(check(&keyed(&path, "m2", message("It leaks.")).await.json()).len(), 6);
+    // Also when the first of them has not been answered yet.
+    let at_once = join_all((0..8).map(|_| keyed(&path, "m2", message("It leaks.")))).await;
+    assert!(at_once.iter().all(|answer| answer.status == 200 && check(&answer.json()).len() == 6));
     assert_eq!(keyed(&path, &"x".repeat(201), message("It leaks.")).await.code(), "INVALID_REQUEST");
     server.stop().await;
 }
@@ -298,6 +302,7 @@ async fn what_is_refused_changes_nothing() {
         ("POST", &path, "{}".to_owned(), 400, "INVALID_REQUEST"),
         ("POST", &path, r#"{"message": 7, "userId": "ada"}"#.to_owned(), 400, "INVALID_REQUEST"),
         ("POST", &path, r#"{"message": "Hi.", "userId": "eve"}"#.to_owned(), 400, "INVALID_REQUEST"),
+        ("POST", &path, json!({"message": "Hi.", "userId": "x".repeat(65)}).to_string(), 400, "INVALID_REQUEST"),
         ("PATCH", &path, "{}".to_owned(), 400, "INVALID_REQUEST"),
         ("PATCH", &path, r#"{"status": "completed"}"#.to_owned(), 400, "INVALID_REQUEST"),
         ("PATCH", &path, r#"{"participants": []}"#.to_owned(), 400, "INVALID_REQUEST"),

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{AnsiColors, OwoColorize};
 use polylogue_core::{
     Conversation, Event, Record, Step,
-    format::chorus::Turn,
+    format::{chorus::Turn, discussion::Decision},
     id::AskId,
     line::{Line, LineKind, Speaker},
     projection::Costs,
@@ -174,6 +174,12 @@ impl View for Terminal {
         }
         if let Event::AskFailed { ask, failure, .. } = &record.event {
             self.print(&self.style.dim(&format!("[{} could not answer: {}]\n", ask.agent, failure.message)));
+        }
+        if let Event::Discussion(Decision::TurnTaken { turn, failure: Some(failure), .. }) = &record.event
+            && failure.kind.is_none()
+        {
+            let speaker = turn.participant.name();
+            self.print(&self.style.dim(&format!("[{speaker} could not answer: {}]\n", failure.message)));
         }
         if let Event::AskCut { ask, partial, .. } = &record.event
             && let Some(text) = reply::preview(partial).filter(|text| !text.trim().is_empty())

@@ -196,9 +196,10 @@ pub fn discussion_changes<R: Borrow<Record>>(session: SessionId, records: &[R]) 
                 let metadata = Metadata { speaker, seq: *seq, failure: failure.clone(), ..closed };
                 let content = std::mem::take(&mut content);
                 changes.push(DiscussionChange::Logged(LogRow::of(session, turn, content, metadata, *at)));
-                if let Some(Turn { index, round, .. }) = *next {
-                    changes.push(DiscussionChange::Turned { index, round, at: *at });
-                }
+                changes.push(match *next {
+                    Some(Turn { index, round, .. }) => DiscussionChange::Turned { index, round, at: *at },
+                    None => DiscussionChange::Stands { status: DiscussionStatus::Completed, at: *at },
+                });
             }
             Event::Discussion(Decision::Reasked { .. })
             | Event::Asked { .. }
