@@ -31,7 +31,7 @@ mod time;
 pub use conversation::{Conversation, NotAJournal};
 pub use event::{Event, Record};
 pub use prompt::Templates;
-pub use reason::Reason;
+pub use reason::{Ending, Reason};
 pub use setup::Setup;
 pub use stage::{Failure, Stage};
 pub use step::{Answer, Cut, Halt, Input, Rejected, Step};
