@@ -16,6 +16,7 @@ mod body;
 mod cast;
 mod draft;
 mod header;
+mod items;
 mod lenient;
 mod object;
 mod problem;
@@ -157,7 +158,5 @@ fn cleaned(text: &str, max_chars: usize) -> String {
     out
 }
 
-#[cfg(test)]
-mod properties;
 #[cfg(test)]
 mod tests;
