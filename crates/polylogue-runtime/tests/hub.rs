@@ -1,6 +1,7 @@
 //! Sessions through the hub, on a model made for the test: stop, resume, fork, watching, bounds.
 
 mod support;
+mod waiting;
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,9 +1,8 @@
 //! Sessions that wait for a person: nobody runs them, and one word of many is in time.
 
-mod support;
-
 use std::{sync::Arc, time::Duration};
 
+use crate::support::{Behaviour, Bench, TestModel, setup};
 use futures_util::future::join_all;
 use polylogue_core::{
     Event, Reason, Rejected, Setup,
@@ -13,7 +12,6 @@ use polylogue_core::{
     setup::{Cast, Change, FormatSetup},
 };
 use polylogue_runtime::{HubSettings, MemoryJournal};
-use support::{Behaviour, Bench, TestModel, setup};
 
 fn ada() -> PersonId {
     "ada".parse().unwrap()
