@@ -18,6 +18,7 @@ pub mod projection;
 mod prompt;
 mod reason;
 pub mod reply;
+pub mod room;
 pub mod setup;
 pub mod spoken;
 mod stage;

@@ -242,6 +242,7 @@ impl House for TestHouse {
             seed: request.seed.unwrap_or(7),
             speech: request.speech.unwrap_or(true),
             templates: Default::default(),
+            room: None,
         })
     }
 
