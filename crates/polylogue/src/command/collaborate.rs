@@ -1,6 +1,6 @@
 //! `polylogue collaborate`: agents hand a task back and forth, within bounds.
 
-use std::{process::ExitCode, sync::Arc};
+use std::process::ExitCode;
 
 use polylogue_core::{
     Setup,
@@ -48,14 +48,15 @@ fn setup(common: &Common, config: &Config, engine: &Engine, args: Collaborate) -
         None => cast.agents()[0].name.clone(),
     };
     let max_rounds = args.max_rounds.or(defaults.max_rounds).unwrap_or(Settings::DEFAULT_ROUNDS);
-    let goal = Arc::from(args.goal.trim());
+    let goal = args.goal.trim();
     Ok(Setup {
         id: engine::new_session_id()?,
-        format: FormatSetup::Collaboration(Settings { goal, speaker, max_rounds }),
+        format: FormatSetup::Collaboration(Settings::new(goal, speaker, max_rounds)),
         cast,
         limits: config.limits.limits(),
         seed: common.seed.map_or_else(engine::new_seed, Ok)?,
         speech: (config.collaboration.speech || common.speech) && !common.no_speech,
         templates: config.templates()?,
+        room: None,
     })
 }

@@ -60,6 +60,11 @@ impl RoomEvent {
         place.0 * Self::MAX_OF_A_RECORD + nth as u64
     }
 
+    /// The highest number that an event of the record at this place can have.
+    pub fn last_number(place: RoomPlace) -> u64 {
+        Self::number(place, Self::MAX_OF_A_RECORD as usize - 1)
+    }
+
     /// The place before the record that this event, and so whatever comes after it, may be of.
     pub fn place_before(number: u64) -> RoomPlace {
         RoomPlace((number / Self::MAX_OF_A_RECORD).saturating_sub(1))
