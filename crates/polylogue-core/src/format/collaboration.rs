@@ -21,10 +21,10 @@ use crate::{
     event::{CallFailure, Event, Record},
     id::{AgentId, AskId, PersonId, Purpose},
     identity::own_line,
-    line::{LineKind, Speaker},
+    line::{Delivery, LineKind, Speaker},
     reason::Reason,
     reply::{self, Repair, Shape},
-    setup::{BadSetup, Change},
+    setup::BadSetup,
     stage::Stage,
     step::Rejected,
 };
@@ -112,8 +112,15 @@ impl Collaboration {
         let others: Vec<&str> =
             agents.chain(people).chain(["router"]).filter(|name| *name != ask.agent.as_str()).collect();
         let text = own_line(text, ask.agent.as_str(), &others, repairs).into();
-        let speaker = Speaker::Agent(ask.agent.clone());
-        Event::LineSpoken { speaker, kind: LineKind::Message, text, ask: Some(ask.clone()), to: None, voice: None }
+        Event::LineSpoken {
+            speaker: Speaker::Agent(ask.agent.clone()),
+            kind: LineKind::Message,
+            text,
+            ask: Some(ask.clone()),
+            to: None,
+            voice: None,
+            delivery: Delivery::default(),
+        }
     }
 }
 
@@ -136,6 +143,7 @@ impl Rules for Collaboration {
             thread: Thread::default(),
             prompt: stage.templates().render(self.mode.turn_template(), &self.variables()),
             shape: Some(self.envelope.clone()),
+            grammar: None,
             sampling: agent.sampling.clone(),
         }
     }
@@ -175,22 +183,8 @@ impl Rules for Collaboration {
         Ok(())
     }
 
-    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
-        match reason {
-            Reason::Cancelled | Reason::Failed => Ok(()),
-            Reason::CapReached if change.max_rounds.is_some_and(|rounds| rounds > self.max_rounds) => Ok(()),
-            Reason::CapReached => Err(Rejected::StillAtLimit(reason)),
-            Reason::LimitUsd | Reason::LimitTokens | Reason::LimitSeconds => {
-                if stage.is_raised(reason, change) {
-                    Ok(())
-                } else {
-                    Err(Rejected::StillAtLimit(reason))
-                }
-            }
-            Reason::Final | Reason::NoHandoff | Reason::MalformedReply | Reason::Completed => {
-                Err(Rejected::Complete(reason))
-            }
-        }
+    fn bound(&self) -> Option<u32> {
+        Some(self.max_rounds)
     }
 
     fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>> {
@@ -210,7 +204,11 @@ impl Rules for Collaboration {
             Reason::NoHandoff => format!("{speaker} handed over to nobody in round {round} of {rounds}"),
             Reason::CapReached => format!("all {rounds} rounds are used"),
             Reason::MalformedReply => format!("the reply of {speaker} could not be read and is shown as it came"),
-            Reason::Completed => "everyone has had their turns".to_owned(),
+            Reason::Completed
+            | Reason::GoalAchieved
+            | Reason::NaturalEnd
+            | Reason::MaxBeatsExceeded
+            | Reason::Stalled => "everyone has had their turns".to_owned(),
             Reason::Failed => format!("{speaker} could not be reached"),
             Reason::LimitUsd => format!("the next call could pass the limit of {}", limits.max_usd),
             Reason::LimitTokens => format!("the next call could pass the limit of {} tokens", limits.max_tokens),
@@ -242,7 +240,9 @@ impl Rules for Collaboration {
             | Event::AskCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::LineCut { .. }
             | Event::Chorus(_)
+            | Event::Scene(_)
             | Event::Ended { .. } => {}
         }
     }

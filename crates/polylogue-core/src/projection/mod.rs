@@ -6,6 +6,7 @@ mod fork;
 mod insight;
 mod outcome;
 mod room;
+mod scene;
 mod text;
 mod timeline;
 
@@ -15,5 +16,6 @@ pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};
 pub use room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream};
+pub use scene::{Entry, NotATranscript, SceneText, TranscriptProblem, read_transcript};
 pub use text::{markdown, plain_text};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

@@ -13,9 +13,16 @@ pub fn plain_text(conversation: &Conversation) -> String {
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {
             LineKind::Router => format!("[{}]", directed(line)),
-            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
-                format!("{}: {}", addressed(line), line.text)
-            }
+            LineKind::Event => format!("[EVENT: {}]", line.text),
+            LineKind::System => format!("[SYSTEM: {}]", line.text),
+            LineKind::React => format!("{} *{}*", line.speaker, line.text),
+            LineKind::User
+            | LineKind::Message
+            | LineKind::Response
+            | LineKind::Comment
+            | LineKind::Reply
+            | LineKind::Speak
+            | LineKind::Interrupt => format!("{}: {}", addressed(line), line.text),
         };
         let _ = write!(text, "\n{block}\n");
     }
@@ -27,9 +34,15 @@ pub fn markdown(conversation: &Conversation) -> String {
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {
             LineKind::Router => format!("> {}", directed(line).replace('\n', "\n> ")),
-            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
-                format!("**{}:** {}", addressed(line), line.text)
-            }
+            LineKind::Event | LineKind::System => format!("> *{}*", line.text),
+            LineKind::React => format!("**{}** *{}*", line.speaker, line.text),
+            LineKind::User
+            | LineKind::Message
+            | LineKind::Response
+            | LineKind::Comment
+            | LineKind::Reply
+            | LineKind::Speak
+            | LineKind::Interrupt => format!("**{}:** {}", addressed(line), line.text),
         };
         let _ = write!(text, "\n{block}\n");
     }

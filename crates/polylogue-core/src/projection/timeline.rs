@@ -53,7 +53,7 @@ pub fn audible(transcript: &Transcript) -> Vec<Audible> {
                 speaker: line.speaker.clone(),
                 words: spoken(&line.text),
                 clip: clip.clone(),
-                cut_after: None,
+                cut_after: line.cut_after.clone(),
             });
         }
     }

@@ -9,10 +9,11 @@ use polylogue_core::{
     format::{
         chorus,
         collaboration::{Decision, Settings},
+        scene::{self, Note, NoteKind},
     },
     id::{AgentId, AskId, LineId, Purpose, Seq, SessionId},
     ledger::Usage,
-    line::{Clip, LineKind, Speaker},
+    line::{Clip, Delivery, LineKind, Speaker},
     reply::Repair,
     room::{CallId, RoomCall, Target},
     setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
@@ -58,6 +59,7 @@ pub fn said(text: &str) -> Event {
         ask: None,
         to: None,
         voice: None,
+        delivery: Delivery { tone: Some("stern".into()), ..Delivery::default() },
     }
 }
 
@@ -111,7 +113,8 @@ fn following(event: &Event) -> Option<Event> {
         }
         Event::AskFailed { .. } => Some(Event::AskCut { ask, partial: "".into(), usage: Usage::default() }),
         Event::AskCut { .. } => Some(said("")),
-        Event::LineSpoken { .. } => Some(Event::ClipMade {
+        Event::LineSpoken { .. } => Some(Event::LineCut { line, after: "wörd".into(), by: agent() }),
+        Event::LineCut { .. } => Some(Event::ClipMade {
             line,
             clip: Clip { path: "a/ü.wav".to_owned(), loudness_lufs: Some(-18.5), ..Clip::default() },
         }),
@@ -125,7 +128,11 @@ fn following(event: &Event) -> Option<Event> {
         Event::Collaboration(_) => {
             Some(Event::Chorus(chorus::Decision::TurnEnded { turn: 4, slots: vec![2.try_into().expect("a slot")] }))
         }
-        Event::Chorus(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
+        Event::Chorus(_) => {
+            let note = Note { to: Some(agent()), text: "Begin.".into(), kind: NoteKind::Opening };
+            Some(Event::Scene(scene::Decision::BeatBegun { beat: 0, notes: vec![note] }))
+        }
+        Event::Scene(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
         Event::Ended { .. } => None,
     }
 }

@@ -45,7 +45,9 @@ fn said(event: &Event) -> Option<Said> {
         | Event::ClipMade { .. }
         | Event::ClipFailed { .. }
         | Event::Collaboration(_)
+        | Event::LineCut { .. }
         | Event::Chorus(_)
+        | Event::Scene(_)
         | Event::Ended { .. } => None,
     }
 }

@@ -173,7 +173,9 @@ impl RoomStream {
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
             | Event::Collaboration(Decision::Concluded { .. })
-            | Event::Chorus(_) => None,
+            | Event::LineCut { .. }
+            | Event::Chorus(_)
+            | Event::Scene(_) => None,
         };
         event.into_iter().collect()
     }
