@@ -86,43 +86,43 @@ impl RoomReader {
         Ok(Some(numbered))
     }
 
-    async fn events(
-        &mut self,
-        RoomRecord { session, record, .. }: &RoomRecord,
-    ) -> Result<Vec<RoomEvent>, JournalError> {
-        if !self.streams.contains_key(session) {
-            let Some((stream, events)) = self.meet(*session, record.seq).await? else { return Ok(Vec::new()) };
+    async fn events(&mut self, entry: &RoomRecord) -> Result<Vec<RoomEvent>, JournalError> {
+        let RoomRecord { session, record, .. } = entry;
+        if let Some((stream, events)) = RoomStream::begin(record) {
             self.streams.insert(*session, stream);
-            if record.seq == Seq::START.next() {
-                return Ok(events);
-            }
+            return Ok(events);
         }
-        let Some(stream) = self.streams.get_mut(session) else { return Ok(Vec::new()) };
+        let mut stream = match self.streams.remove(session) {
+            Some(stream) => stream,
+            None => match self.meet(*session, record.seq).await? {
+                Some(stream) => stream,
+                None => return Ok(Vec::new()),
+            },
+        };
         let events = stream.on(record);
-        if stream.session().is_over {
-            // Should it be resumed, it is met again.
-            self.streams.remove(session);
+        // Should one that is over be resumed, it is met again.
+        if !stream.session().is_over {
+            self.streams.insert(*session, stream);
         }
         Ok(events)
     }
 
-    /// A session as it was before this record of it, and the events of its first.
-    async fn meet(&self, session: SessionId, at: Seq) -> Result<Option<(RoomStream, Vec<RoomEvent>)>, JournalError> {
-        let first = self.journal.read(session, Seq::START, 1).await?;
-        let Some((mut stream, events)) = first.first().and_then(|first| RoomStream::begin(first)) else {
-            return Ok(None);
-        };
-        let mut after = Seq::START.next();
+    /// A session as it was before this record of it.
+    async fn meet(&self, session: SessionId, at: Seq) -> Result<Option<RoomStream>, JournalError> {
+        let (mut stream, mut after) = (None, Seq::START);
         while after.next() < at {
             let before = (at.0 - after.0 - 1).min(PAGE as u64);
             let records = self.journal.read(session, after, before as usize).await?;
             let Some(last) = records.last() else { break };
             after = last.seq;
             for record in &records {
-                stream.on(record);
+                match &mut stream {
+                    None => stream = RoomStream::begin(record).map(|(stream, _)| stream),
+                    Some(stream) => drop(stream.on(record)),
+                }
             }
         }
-        Ok(Some((stream, events)))
+        Ok(stream)
     }
 }
 

@@ -5,4 +5,6 @@ mod bad_input;
 mod chorus;
 mod crash;
 mod folder;
+mod room;
+mod server;
 mod sessions;

@@ -60,9 +60,9 @@ impl RoomEvent {
         place.0 * Self::MAX_OF_A_RECORD + nth as u64
     }
 
-    /// The highest number that an event of the record at this place can have.
+    /// The number after which only the events of later records come; 0 where nothing was said.
     pub fn last_number(place: RoomPlace) -> u64 {
-        Self::number(place, Self::MAX_OF_A_RECORD as usize - 1)
+        if place == RoomPlace(0) { 0 } else { Self::number(place, Self::MAX_OF_A_RECORD as usize - 1) }
     }
 
     /// The place before the record that this event, and so whatever comes after it, may be of.
