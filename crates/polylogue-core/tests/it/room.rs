@@ -7,7 +7,7 @@ use polylogue_core::{
     format::collaboration::{Mode, Said, Settings},
     id::{LineId, Seq, SessionId},
     ledger::Usage,
-    projection::{Recent, RoomEvent, RoomStream, fork, request_behind},
+    projection::{Recent, RoomEvent, RoomStream, fork, plain_text, request_behind},
     room::{CallId, RoomCall, Target},
     setup::{BadSetup, Cast, Change},
 };
@@ -124,6 +124,7 @@ fn a_single_call_is_answered_and_handed_over_once_at_most() {
     for (cast, replies, expected, reason) in cases {
         let play = Play::start(call(cast)).unwrap().run(|ask| replies[ask.id.turn as usize - 1].to_owned());
         assert_eq!(play.conversation.stage().ended(), Some(*reason), "{replies:?}");
+        assert!(plain_text(&play.conversation).starts_with("Call to gpt (script/test.yaml)\n"));
         let events = events(&play.records);
         assert!(events.iter().all(|event| event.round.is_none()), "a single call has no rounds");
         assert_eq!((&*events[0].sender, &*events[0].target), ("you", "gpt"));

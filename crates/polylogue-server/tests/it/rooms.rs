@@ -308,10 +308,9 @@ async fn whoever_is_called_knows_what_was_said_and_not_what_goes_on() {
     hear(&mut listener, 3).await;
     said(server.at, "attic", &json!({"text": "@claude And here?"})).await;
     hear(&mut listen(server.at, "/v1/rooms/attic/events", &[]).await, 3).await;
-    let prompts = prompts.lock().unwrap();
+    let prompts = prompts.lock().unwrap().clone();
     assert!(prompts[1].contains("you to gpt: My cat is called Ada.\ngpt: gpt here\n"), "{}", prompts[1]);
     assert!(!prompts[2].contains("Ada"), "another room is another room");
-    drop(prompts);
     server.stop().await;
 }
 
