@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod bad_input;
+mod bench;
 mod chorus;
 mod crash;
 mod folder;
