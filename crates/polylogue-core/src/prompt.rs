@@ -12,6 +12,8 @@ use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use crate::setup::BadSetup;
 
 const BUILT_IN: &[(&str, &str)] = &[
+    ("call_system.j2", include_str!("../templates/call_system.j2")),
+    ("call_turn.j2", include_str!("../templates/call_turn.j2")),
     ("chorus_again.j2", include_str!("../templates/chorus_again.j2")),
     ("chorus_system.j2", include_str!("../templates/chorus_system.j2")),
     ("collaboration_system.j2", include_str!("../templates/collaboration_system.j2")),

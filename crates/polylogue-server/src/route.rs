@@ -5,6 +5,7 @@ mod catalog;
 mod chat;
 mod discussions;
 mod health;
+mod rooms;
 mod sessions;
 
 use axum::{Router, routing::get};
@@ -41,6 +42,10 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(chat::follow))
         .routes(routes!(discussions::list, discussions::create))
         .routes(routes!(discussions::show, discussions::say, discussions::change))
+        .routes(routes!(rooms::list))
+        .routes(routes!(rooms::show))
+        .routes(routes!(rooms::say))
+        .routes(routes!(rooms::events))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::events))

@@ -15,6 +15,7 @@ use polylogue_core::{
     format::discussion::{Decision, Who},
     id::{Seq, SessionId},
     projection::{ChorusStream, DiscussionChange, DiscussionEntry, DiscussionState, discussion_changes},
+    room::RoomId,
 };
 use polylogue_runtime::{Hub, Published, Subscription};
 
@@ -109,6 +110,23 @@ pub(crate) fn discussion(app: &App, session: SessionId, before: Seq, heard: Seq)
                 let Some(entry) = taken.filter(|_| record.seq > heard) else { continue };
                 let frame = Frame::default().id(record.seq.to_string()).event("entry").json_data(&entry);
                 return Some((frame.expect("entries have string keys"), Some((records, open))));
+            }
+        }
+    });
+    respond(app, frames)
+}
+
+/// The events of a room after the one with this number, for as long as somebody listens.
+pub(crate) fn room(app: &App, room: RoomId, heard: u64) -> Response {
+    let frames = stream::unfold(app.hub.listen(room, heard), |mut listener| async move {
+        match listener.next().await {
+            Ok((number, event)) => {
+                let frame = Frame::default().id(number.to_string()).json_data(&event);
+                Some((frame.expect("events have string keys"), listener))
+            }
+            Err(error) => {
+                tracing::error!(%error, "a room's event stream breaks off");
+                None
             }
         }
     });

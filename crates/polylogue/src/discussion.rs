@@ -59,6 +59,7 @@ pub(crate) fn setup(
         seed: common.seed.map_or_else(engine::new_seed, Ok)?,
         speech: common.speech && !common.no_speech,
         templates: config.templates()?,
+        room: None,
     })
 }
 

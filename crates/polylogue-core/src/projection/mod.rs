@@ -6,6 +6,7 @@ mod discussion;
 mod fork;
 mod insight;
 mod outcome;
+mod room;
 mod scene;
 mod text;
 mod timeline;
@@ -19,6 +20,7 @@ pub use discussion::{
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};
+pub use room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream};
 pub use scene::{Entry, NotATranscript, SceneText, TranscriptProblem, read_transcript};
 pub use text::{markdown, plain_text};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

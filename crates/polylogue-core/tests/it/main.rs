@@ -8,5 +8,6 @@ mod corpus;
 mod discussion;
 mod discussion_properties;
 mod properties;
+mod room;
 mod scene;
 mod support;

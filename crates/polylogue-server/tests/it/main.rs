@@ -6,4 +6,5 @@ mod discussions;
 mod door;
 mod house;
 mod many;
+mod rooms;
 mod sessions;

@@ -4,10 +4,11 @@ use std::{net::SocketAddr, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{Setup, id::SessionId};
-use polylogue_providers::catalogue;
+use polylogue_providers::{catalogue, resolve::resolve};
 use polylogue_runtime::HubSettings;
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, DiscussionRequest, House, ModelInfo, Refusal, Settings, VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, Settings,
+    VoiceInfo, serve,
 };
 use tokio::net::TcpListener;
 
@@ -15,6 +16,7 @@ use crate::{
     agents,
     args::{Common, Serve},
     chorus::{self, Wish},
+    collaboration,
     config::Config,
     discussion,
     engine::{self, Engine},
@@ -81,11 +83,20 @@ struct ThisHouse {
 
 impl ThisHouse {
     /// A file of this machine is nobody's to name from outside, unless the configuration did.
+    fn is_file(&self, name: &str) -> bool {
+        name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name)
+    }
+
+    /// Whether it is an agent, or names a model that could be one.
+    fn knows(&self, name: &str) -> bool {
+        agents::names(&self.config).contains(&name) || (!self.is_file(name) && resolve(name).is_ok())
+    }
+
     fn must_be_no_file(&self, name: &str) -> Result<(), Refusal> {
-        if name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name) {
-            return Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{name}`")));
+        match self.is_file(name) {
+            true => Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{name}`"))),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -108,6 +119,17 @@ impl House for ThisHouse {
             participant.agent.iter().chain(model).try_for_each(|name| self.must_be_no_file(name))?;
         }
         discussion::setup(request, &self.common, &self.config, &self.engine).map_err(refusal)
+    }
+
+    async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal> {
+        let CollaborationRequest { goal, mode, between, speaker, max_rounds, background, room } = request;
+        let between = between.unwrap_or_default();
+        if let Some(unknown) = between.iter().chain(&speaker).find(|name| !self.knows(name)) {
+            let names = agents::names(&self.config).join(", ");
+            return Err(Refusal::request(format!("there is no agent `{unknown}`: the agents here are {names}")));
+        }
+        let wish = collaboration::Wish { goal, mode, between, speaker, max_rounds, background, room };
+        collaboration::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {

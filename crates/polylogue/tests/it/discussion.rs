@@ -134,7 +134,7 @@ fn settled(server: &Server, id: &str) -> Value {
 fn the_checklist_of_the_source_document() {
     let folder = Folder::new();
     prepare(&folder, None);
-    let server = Server::start(&folder);
+    let server = Server::start(&folder, &[]);
     let id = created(&server);
     let path = format!("/api/discussions/{id}");
     let store = store(&folder);
@@ -221,27 +221,27 @@ fn killed_at_every_append_and_begun_again() {
         for slow in [Some((1, "max")), Some((2, "sue")), Some((3, "sam")), None] {
             let folder = Folder::new();
             prepare(&folder, slow.map(|(_, agent)| (agent, round)));
-            let server = Server::start(&folder);
+            let server = Server::start(&folder, &[]);
             let id = created(&server);
             let path = format!("/api/discussions/{id}");
             for earlier in 1..round {
                 assert_eq!(server.post(&path, &message(earlier)).0, 200);
             }
             let taken = 4 * (round as usize - 1) + slow.map_or(4, |(before, _)| before);
-            let post = server.begin("POST", &path, &[("idempotency-key", "k")], &message(round).to_string());
+            let post = server.begin(&path, "k", &message(round));
             while server.get(&path)["entries"].as_array().unwrap().len() < taken {}
             server.kill();
             drop(post);
 
             let before = calls(&folder);
             prepare(&folder, None);
-            let server = Server::start(&folder);
+            let server = Server::start(&folder, &[]);
             let state = settled(&server, &id);
             let at = format!("round {round}, {slow:?}");
             assert_eq!(entries(&state), expected(4 * round as usize), "{at}: it goes on by itself");
             tables_agree(&folder, &state);
             // Whoever saw no answer asks again, and nothing is doubled.
-            let again = server.ask("POST", &path, &[("idempotency-key", "k")], &message(round).to_string()).unwrap();
+            let again = server.post_with(&path, "k", &message(round));
             assert_eq!(again, (200, state), "{at}");
             for (ask, count) in calls(&folder) {
                 let was_in_flight = slow.is_some_and(|(_, agent)| ask == format!("{round} {agent}"));
@@ -262,15 +262,15 @@ fn killed_at_any_moment_a_message_is_said_once() {
     for moment in 0..6 {
         let folder = Folder::new();
         prepare(&folder, None);
-        let server = Server::start(&folder);
+        let server = Server::start(&folder, &[]);
         let id = created(&server);
         let path = format!("/api/discussions/{id}");
-        let post = server.begin("POST", &path, &[("idempotency-key", "k")], &message(1).to_string());
+        let post = server.begin(&path, "k", &message(1));
         (0..moment).for_each(|_| drop(server.get(&path)));
         server.kill();
         drop(post);
-        let server = Server::start(&folder);
-        let (status, state) = server.ask("POST", &path, &[("idempotency-key", "k")], &message(1).to_string()).unwrap();
+        let server = Server::start(&folder, &[]);
+        let (status, state) = server.post_with(&path, "k", &message(1));
         assert_eq!((status, entries(&state)), (200, expected(4)), "after {moment} looks");
         tables_agree(&folder, &state);
     }
@@ -280,7 +280,7 @@ fn killed_at_any_moment_a_message_is_said_once() {
 fn fifty_at_once_with_posts_that_race() {
     let folder = Folder::new();
     prepare(&folder, None);
-    let server = Server::start(&folder);
+    let server = Server::start(&folder, &[]);
     let race = || {
         let id = created(&server);
         let path = format!("/api/discussions/{id}");

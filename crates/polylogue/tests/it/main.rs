@@ -7,5 +7,6 @@ mod chorus;
 mod crash;
 mod discussion;
 mod folder;
+mod room;
 mod server;
 mod sessions;

@@ -1,9 +1,11 @@
-//! `polylogue serve` as a real process, and a client that asks it.
+//! `polylogue serve` as a real process, and a small client of it.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::Child,
+    net::{SocketAddr, TcpStream},
+    process::{Child, Stdio},
+    sync::{Arc, Mutex},
+    thread,
 };
 
 use serde_json::Value;
@@ -12,57 +14,28 @@ use crate::folder::Folder;
 
 pub(crate) struct Server {
     child: Child,
-    at: String,
+    at: SocketAddr,
+    log: Arc<Mutex<String>>,
 }
 
 impl Server {
-    /// Returns when it listens.
-    pub(crate) fn start(folder: &Folder) -> Server {
-        let mut child = folder.spawn(&["serve", "--listen", "127.0.0.1:0"]);
-        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = log.find_map(|line| {
-            let line = line.unwrap();
-            line.split_once("listens on http://").map(|(_, rest)| rest.split(' ').next().unwrap().to_owned())
+    /// Starts one in the folder, on a port that is free, and waits until it listens.
+    pub(crate) fn start(folder: &Folder, args: &[&str]) -> Server {
+        let mut command = folder.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let at = lines.find_map(|line| {
+            let (_, rest) = line.split_once("listens on http://")?;
+            rest.split(' ').next()?.parse().ok()
         });
-        let at = said.expect("it says where it listens");
-        // Whoever writes to a pipe that nobody reads stands still.
-        std::thread::spawn(move || log.for_each(drop));
-        Server { child, at }
+        let log = Arc::new(Mutex::new(String::new()));
+        let kept = log.clone();
+        thread::spawn(move || lines.for_each(|line| *kept.lock().unwrap() += &(line + "\n")));
+        Server { child, at: at.expect("it listens"), log }
     }
 
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> std::io::Result<TcpStream> {
-        let mut socket = TcpStream::connect(&self.at)?;
-        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.at);
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        head += &format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
-        socket.write_all(format!("{head}\r\n{body}").as_bytes())?;
-        Ok(socket)
-    }
-
-    /// Asks and does not wait for the answer.
-    pub(crate) fn begin(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
-        self.send(method, path, headers, body).expect("it listens")
-    }
-
-    /// The status and the body; `None` when the server is gone before it answers.
-    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Option<(u16, Value)> {
-        let mut answer = String::new();
-        self.send(method, path, headers, body).ok()?.read_to_string(&mut answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        let status = head.split(' ').nth(1)?.parse().ok()?;
-        Some((status, serde_json::from_str(body).ok()?))
-    }
-
-    pub(crate) fn get(&self, path: &str) -> Value {
-        let (status, body) = self.ask("GET", path, &[], "").expect("it answers");
-        assert_eq!(status, 200, "{body}");
-        body
-    }
-
-    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        self.ask("POST", path, &[], &body.to_string()).expect("it answers")
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
     }
 
     /// `kill -9`.
@@ -70,12 +43,107 @@ impl Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+
+    fn open(&self, method: &str, path: &str, more: &str, body: &str) -> BufReader<TcpStream> {
+        let mut socket = TcpStream::connect(self.at).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{more}", self.at);
+        write!(socket, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        BufReader::new(socket)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        read(self.open("POST", path, "content-type: application/json\r\n", &body.to_string()))
+    }
+
+    /// Asks and does not wait for the answer.
+    pub(crate) fn begin(&self, path: &str, key: &str, body: &Value) -> impl Sized + use<> {
+        let more = format!("content-type: application/json\r\nidempotency-key: {key}\r\n");
+        self.open("POST", path, &more, &body.to_string())
+    }
+
+    /// The status and the answer to words that have a key.
+    pub(crate) fn post_with(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
+        let more = format!("content-type: application/json\r\nidempotency-key: {key}\r\n");
+        read(self.open("POST", path, &more, &body.to_string()))
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let (status, body) = read(self.open("GET", path, "", ""));
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    /// Says something in a room that is taken.
+    pub(crate) fn say(&self, room: &str, body: &Value) -> Value {
+        let (status, answer) = self.post(&format!("/v1/rooms/{room}/messages"), body);
+        assert_eq!(status, 202, "{answer}");
+        answer
+    }
+
+    /// The events of a room after this one.
+    pub(crate) fn listen(&self, room: &str, after: u64) -> Listener {
+        let header = format!("last-event-id: {after}\r\n");
+        Listener { lines: self.open("GET", &format!("/v1/rooms/{room}/events"), &header, ""), id: after }
+    }
+}
+
+/// The status of an answer, and its body.
+fn read(mut socket: BufReader<TcpStream>) -> (u16, Value) {
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}")))
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already.
+        // It is dead already unless the test is over.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+pub(crate) struct Listener {
+    lines: BufReader<TcpStream>,
+    id: u64,
+}
+
+impl Listener {
+    /// The next event; `None` when the server is gone.
+    pub(crate) fn next(&mut self) -> Option<(u64, Value)> {
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if let Some(id) = line.strip_prefix("id: ") {
+                self.id = id.trim().parse().unwrap();
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return Some((self.id, serde_json::from_str(data).unwrap()));
+            }
+        }
+    }
+
+    pub(crate) fn take(&mut self, events: usize) -> Vec<(u64, Value)> {
+        (0..events).map(|_| self.next().expect("a room does not end")).collect()
+    }
+
+    /// The events of a session up to its end, as the router tells it; those of others in between are left out.
+    pub(crate) fn session(&mut self, session: &Value) -> Vec<Value> {
+        let mut events = Vec::new();
+        loop {
+            let (_, event) = self.next().expect("a room does not end");
+            if event["session_id"] != *session {
+                continue;
+            }
+            let text = event["text"].as_str().unwrap();
+            let is_end = event["sender"] == "router"
+                && (text.starts_with("Collaboration ended") || text.starts_with("Collaboration canceled"));
+            events.push(event);
+            if is_end {
+                return events;
+            }
+        }
     }
 }
