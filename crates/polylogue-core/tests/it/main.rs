@@ -1,8 +1,10 @@
 //! The core through its public surface.
 
+mod bracket;
 mod chorus;
 mod chorus_properties;
 mod collaboration;
 mod corpus;
 mod properties;
+mod scene;
 mod support;
