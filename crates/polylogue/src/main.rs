@@ -14,6 +14,7 @@ mod output;
 mod scene;
 mod speech;
 mod view;
+mod whole;
 
 use std::process::ExitCode;
 
