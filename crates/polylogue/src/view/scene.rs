@@ -15,7 +15,7 @@ use polylogue_core::{
     id::{AgentId, AskId, Purpose},
     line::{Line, LineKind, Speaker},
     projection::{Costs, Entry, entry, titled},
-    setup::FormatSetup,
+    setup::{FormatSetup, ModelRef},
 };
 
 use super::{
@@ -82,7 +82,8 @@ impl Scene {
             Decision::StayedSilent { ask, nonverbal } if self.style.is_rich() => {
                 let acts: Vec<String> = nonverbal.iter().map(|act| format!(" *{act}*")).collect();
                 let name = name_of(&ask.agent, conversation);
-                self.aside(&format!("{name} says nothing.{}", acts.concat()));
+                let mark = if acts.is_empty() { "." } else { "," };
+                self.aside(&format!("{name} says nothing{mark}{}", acts.concat()));
             }
             Decision::Judged { judgement, .. } => self.progress = Some(judgement.progress),
             Decision::Unjudged { problem, stands_in, .. } => {
@@ -125,13 +126,8 @@ impl View for Scene {
         self.beat = conversation.beats().unwrap_or_default();
         self.status.enable_steady_tick(Duration::from_millis(150));
         let Some(settings) = settings(conversation) else { return };
-        let cast: Vec<String> = stage
-            .cast()
-            .everyone()
-            .map(|agent| format!("{} ({})", settings.name_of(&agent.name), agent.model))
-            .collect();
         if stderr().is_terminal() {
-            let hint = format!("{}\nsession {} · Ctrl-C stops", cast.join(", "), stage.setup().id);
+            let hint = format!("{}\nsession {} · Ctrl-C stops", played_by(conversation), stage.setup().id);
             self.status.suspend(|| eprintln!("{}\n", self.style.dim(&hint)));
         }
         if !has_past {
@@ -189,11 +185,11 @@ impl View for Scene {
         };
         let beats = conversation.beats().unwrap_or_default();
         let costs = costs_in_words(&Costs::of(conversation));
-        let end = format!("{state} · {beats} beats · {costs} · session {}", stage.setup().id);
-        output::line(self.style.dim(&end));
-        if let Some(folder) = self.folder.as_ref().filter(|_| stage.ended().is_some()) {
-            output::line(self.style.dim(&folder.join("transcript.txt").display().to_string()));
-        }
+        output::line(self.style.dim(&format!("{state} · {beats} beats · {costs}")));
+        let folder = self.folder.as_ref().filter(|_| stage.ended().is_some());
+        let transcript = folder.map(|folder| format!(" · {}", folder.join("transcript.txt").display()));
+        let place = format!("session {}{}", stage.setup().id, transcript.unwrap_or_default());
+        output::line(self.style.dim(&place));
     }
 }
 
@@ -243,6 +239,20 @@ pub(crate) fn in_style(style: Style, line: &Line, settings: &Settings, conversat
         Entry::Event(text) => format!("{}\n", style.italic(&style.wrap(&text, "  "))),
         Entry::System(text) => format!("{}\n", style.dim(&format!("[{text}]"))),
     }
+}
+
+/// Who plays whom.
+fn played_by(conversation: &Conversation) -> String {
+    let mut by_model: Vec<(&ModelRef, Vec<&str>)> = Vec::new();
+    for agent in conversation.stage().cast().everyone() {
+        let name = name_of(&agent.name, conversation);
+        match by_model.iter_mut().find(|(model, _)| **model == agent.model) {
+            Some((_, names)) => names.push(name),
+            None => by_model.push((&agent.model, vec![name])),
+        }
+    }
+    let played = by_model.iter().map(|(model, names)| format!("{}: {model}", names.join(", ")));
+    played.collect::<Vec<_>>().join("\n")
 }
 
 fn name_in<'a>(line: &'a Line, settings: &'a Settings) -> &'a str {

@@ -5,4 +5,5 @@ mod bad_input;
 mod chorus;
 mod crash;
 mod folder;
+mod scene;
 mod sessions;
