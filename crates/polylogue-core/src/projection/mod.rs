@@ -5,6 +5,7 @@ mod chorus;
 mod fork;
 mod insight;
 mod outcome;
+mod room;
 mod scene;
 mod text;
 mod timeline;
@@ -14,6 +15,7 @@ pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, 
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{AgentCosts, Costs, Outcome, OutcomeLine, Status};
+pub use room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream};
 pub use scene::{
     Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
     SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, grouped, read_transcript, titled,

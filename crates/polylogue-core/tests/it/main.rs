@@ -6,5 +6,6 @@ mod chorus_properties;
 mod collaboration;
 mod corpus;
 mod properties;
+mod room;
 mod scene;
 mod support;

@@ -2,8 +2,11 @@
 
 mod acceptance;
 mod bad_input;
+mod bench;
 mod chorus;
 mod crash;
 mod folder;
+mod room;
 mod scene;
+mod server;
 mod sessions;

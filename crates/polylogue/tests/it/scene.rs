@@ -2,6 +2,7 @@
 
 mod bad_files;
 mod cases;
+mod crash;
 mod examples;
 mod replay;
 
