@@ -138,14 +138,7 @@ impl View for Scene {
     fn record(&mut self, record: &Record, conversation: &Conversation) {
         match &record.event {
             Event::Asked { ask, .. } => self.thinking.push(ask.clone()),
-            Event::Answered { ask, .. } => self.thinking.retain(|other| other != ask),
-            Event::AskFailed { ask, failure, .. } => {
-                self.thinking.retain(|other| other != ask);
-                if ask.purpose == Purpose::Act {
-                    let name = name_of(&ask.agent, conversation).to_owned();
-                    self.aside(&format!("{name} could not answer: {}", failure.message));
-                }
-            }
+            Event::Answered { ask, .. } | Event::AskFailed { ask, .. } => self.thinking.retain(|other| other != ask),
             Event::AskCut { ask, partial, .. } => {
                 self.thinking.retain(|other| other != ask);
                 if ask.purpose == Purpose::Act && !partial.trim().is_empty() {
