@@ -13,8 +13,10 @@ mod follow;
 mod manifest;
 mod osc;
 mod output;
+mod scene;
 mod speech;
 mod view;
+mod whole;
 
 use std::process::ExitCode;
 
@@ -51,6 +53,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Chorus(chorus) => command::chorus::run(&args.common, chorus).await,
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
         Command::Discuss(discuss) => command::discuss::run(&args.common, discuss).await,
+        Command::Scene(scene) => command::scene::run(&args.common, scene).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,

@@ -19,8 +19,11 @@ pub use discussion::{
 };
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
-pub use outcome::{Costs, Outcome, OutcomeLine, Status};
+pub use outcome::{AgentCosts, Costs, Outcome, OutcomeLine, Status};
 pub use room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream};
-pub use scene::{Entry, NotATranscript, SceneText, TranscriptProblem, read_transcript};
+pub use scene::{
+    Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
+    SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, grouped, read_transcript, titled,
+};
 pub use text::{markdown, plain_text};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

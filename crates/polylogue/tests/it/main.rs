@@ -8,5 +8,6 @@ mod crash;
 mod discussion;
 mod folder;
 mod room;
+mod scene;
 mod server;
 mod sessions;
