@@ -43,7 +43,7 @@ fn a_store_that_cannot_be_opened_says_what_to_do() {
         ("notes.txt/b/a.db", "the store `…/notes.txt/b/a.db` lies below a file, not a folder: name another place"),
         (
             "newer.db",
-            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 2): update Polylogue to open it",
+            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 3): update Polylogue to open it",
         ),
     ] {
         assert_eq!(refusal(folder.path(), name), expected);
@@ -161,7 +161,7 @@ fn what_is_asked_often_has_an_index() {
     let connection = Connection::open(&path).expect("a database");
     for (query, index) in [
         ("SELECT id, title FROM sessions ORDER BY last_at DESC, id DESC LIMIT 9", "sessions_newest"),
-        ("SELECT id FROM sessions WHERE reason IS NULL ORDER BY started_at, id", "sessions_unfinished"),
+        ("SELECT id FROM sessions WHERE reason IS NULL AND waiting = 0 ORDER BY started_at, id", "sessions_unfinished"),
         ("SELECT name FROM rooms ORDER BY last_at DESC, name DESC LIMIT 9", "rooms_newest"),
         ("SELECT record FROM room_log WHERE room = 1 AND n > 4 ORDER BY n LIMIT 9", "PRIMARY KEY (room=? AND n>?)"),
         ("SELECT room FROM room_sessions WHERE session = 1", "INTEGER PRIMARY KEY"),

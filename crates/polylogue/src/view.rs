@@ -32,4 +32,4 @@ pub(crate) fn chorus(common: &Common) -> Box<dyn View> {
     if common.json { Box::new(json::Json) } else { Box::new(lanes::Lanes::new()) }
 }
 
-pub(crate) use terminal::{Style, costs_in_words};
+pub(crate) use terminal::{Style, costs_in_words, state};

@@ -600,6 +600,7 @@ impl Rules for Scene {
             | Event::HumanSpoke { .. }
             | Event::Collaboration(_)
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Ended { .. } => {}
         }
     }

@@ -47,12 +47,25 @@ impl Server {
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        let mut answer = String::new();
-        let body = body.to_string();
-        self.open("POST", path, "content-type: application/json\r\n", &body).read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = answer.split_once("\r\n\r\n").unwrap().1;
-        (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}")))
+        read(self.open("POST", path, "content-type: application/json\r\n", &body.to_string()))
+    }
+
+    /// Asks and does not wait for the answer.
+    pub(crate) fn begin(&self, path: &str, key: &str, body: &Value) -> impl Sized + use<> {
+        let more = format!("content-type: application/json\r\nidempotency-key: {key}\r\n");
+        self.open("POST", path, &more, &body.to_string())
+    }
+
+    /// The status and the answer to words that have a key.
+    pub(crate) fn post_with(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
+        let more = format!("content-type: application/json\r\nidempotency-key: {key}\r\n");
+        read(self.open("POST", path, &more, &body.to_string()))
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let (status, body) = read(self.open("GET", path, "", ""));
+        assert_eq!(status, 200, "{body}");
+        body
     }
 
     /// Says something in a room that is taken.
@@ -67,6 +80,15 @@ impl Server {
         let header = format!("last-event-id: {after}\r\n");
         Listener { lines: self.open("GET", &format!("/v1/rooms/{room}/events"), &header, ""), id: after }
     }
+}
+
+/// The status of an answer, and its body.
+fn read(mut socket: BufReader<TcpStream>) -> (u16, Value) {
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}")))
 }
 
 impl Drop for Server {
