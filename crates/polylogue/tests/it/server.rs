@@ -4,8 +4,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     process::{Child, Stdio},
-    sync::{Arc, Mutex},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use serde_json::Value;
@@ -15,7 +14,7 @@ use crate::folder::Folder;
 pub(crate) struct Server {
     child: Child,
     at: SocketAddr,
-    log: Arc<Mutex<String>>,
+    log: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Server {
@@ -28,20 +27,16 @@ impl Server {
             let (_, rest) = line.split_once("listens on http://")?;
             rest.split(' ').next()?.parse().ok()
         });
-        let log = Arc::new(Mutex::new(String::new()));
-        let kept = log.clone();
-        thread::spawn(move || lines.for_each(|line| *kept.lock().unwrap() += &(line + "\n")));
+        // Whoever writes to a pipe that nobody reads stands still.
+        let log = Some(thread::spawn(move || lines.collect()));
         Server { child, at: at.expect("it listens"), log }
     }
 
-    pub(crate) fn log(&self) -> String {
-        self.log.lock().unwrap().clone()
-    }
-
-    /// `kill -9`.
-    pub(crate) fn kill(mut self) {
+    /// `kill -9`; what it had logged by then.
+    pub(crate) fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        self.log.take().unwrap().join().unwrap()
     }
 
     fn open(&self, method: &str, path: &str, more: &str, body: &str) -> BufReader<TcpStream> {
