@@ -22,6 +22,8 @@ pub(crate) use self::{
     outputs::{Outputs, folder_of},
     source::{Characters, Folder},
 };
+#[allow(unused_imports)]
+pub(crate) use self::source::Given;
 use crate::{
     args::Common,
     config::Config,
