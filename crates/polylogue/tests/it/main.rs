@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod chorus;
 mod crash;
+mod discussion;
 mod folder;
 mod room;
 mod scene;

@@ -103,7 +103,11 @@ impl Log {
             Event::Resumed { .. } => self.line(at, "resumed", ""),
             Event::Forked { from, at: seq, .. } => self.line(at, "forked", format!("from {from} at record {seq}")),
             Event::Ended { reason, .. } => self.line(at, "END", reason.as_str()),
-            Event::Started { .. } | Event::HumanSpoke { .. } | Event::Collaboration(_) | Event::Chorus(_) => {}
+            Event::Started { .. }
+            | Event::HumanSpoke { .. }
+            | Event::Collaboration(_)
+            | Event::Chorus(_)
+            | Event::Discussion(_) => {}
         }
     }
 

@@ -147,6 +147,7 @@ impl PlayedScene {
             | Event::HumanSpoke { .. }
             | Event::Collaboration(_)
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Ended { .. } => {}
         }
     }
