@@ -47,7 +47,7 @@ impl Code {
 pub(crate) struct Failure {
     code: Code,
     message: String,
-    /// What programs are told besides.
+    /// What programs are told besides; in a box, so that results stay small.
     context: Box<Map<String, Value>>,
     /// What a person is told besides.
     advice: Option<String>,
