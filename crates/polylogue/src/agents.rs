@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Where one who has no key at all can begin.
-const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml or examples/chorus/polylogue.toml";
+const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml, examples/chorus/polylogue.toml or examples/scenes/polylogue.toml";
 
 /// The agent of this name, with its model checked as far as it can be without asking it.
 pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {

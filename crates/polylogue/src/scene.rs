@@ -15,6 +15,8 @@ use std::path::Path;
 use polylogue_core::{Setup, id::AgentId, setup::FormatSetup};
 use serde_json::{Value, json};
 
+#[allow(unused_imports)]
+pub(crate) use self::source::Given;
 use self::{character::Character, source::NotLoaded};
 pub(crate) use self::{
     fields::Moderator,
