@@ -14,6 +14,7 @@
 
 mod body;
 mod cast;
+mod draft;
 mod header;
 mod lenient;
 mod object;
@@ -32,7 +33,7 @@ pub use render::NotCanonical;
 pub const MAX_TEXT: usize = 4_000;
 
 /// Bytes of a reply that are looked at. A line is far shorter; the rest is what models write around it.
-pub const MAX_BYTES: usize = 64 * 1024;
+pub const MAX_BYTES: usize = 32 * 1024;
 
 /// The longest tone, act, or phrase in characters.
 pub const MAX_VALUE: usize = 300;
@@ -109,7 +110,7 @@ impl Action {
         has_words == self.kind.is_verbal()
             && (self.after.is_none() || self.kind == ActionKind::Interrupt)
             && self.to.as_deref().is_none_or(|to| others.contains(&to))
-            && self.tone.as_deref().is_none_or(|tone| is_value(tone) && !tone.contains('*'))
+            && self.tone.as_deref().is_none_or(|tone| is_value(tone) && header::is_plain_tone(tone))
             && self.after.as_deref().is_none_or(is_value)
             && self.nonverbal.len() <= MAX_ACTS
             && self.nonverbal.iter().all(|act| is_value(act) && !act.contains('*'))
@@ -155,3 +156,8 @@ fn cleaned(text: &str, max_chars: usize) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

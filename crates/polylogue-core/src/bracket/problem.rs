@@ -44,7 +44,7 @@ pub enum Problem {
     UnknownTarget { name: String },
     /// More than one was addressed; the first counts.
     SeveralTargets { names: String },
-    /// A second tone was left out.
+    /// Two tones were given: both count.
     SecondTone { tone: String },
     /// Words came with `SILENT` or `REACT`: they count.
     WordsWithSilence,
@@ -77,7 +77,7 @@ impl fmt::Display for Problem {
             Problem::NoKey { text } => write!(f, "Words in the bracket had no key: {text}"),
             Problem::UnknownTarget { name } => write!(f, "Nobody else here is called {name}."),
             Problem::SeveralTargets { names } => write!(f, "Several were addressed, and the first counts: {names}"),
-            Problem::SecondTone { tone } => write!(f, "A second tone was left out: {tone}"),
+            Problem::SecondTone { tone } => write!(f, "A second tone was added to the first: {tone}"),
             Problem::WordsWithSilence => f.write_str("Words came with SILENT or REACT, and count."),
             Problem::InterruptionWithoutWords => f.write_str("An interruption without words is a reaction."),
             Problem::ActsCut => f.write_str("There were more acts than are kept."),

@@ -5,4 +5,5 @@ mod chorus_properties;
 mod collaboration;
 mod corpus;
 mod properties;
+mod scene;
 mod support;

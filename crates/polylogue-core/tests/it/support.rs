@@ -27,6 +27,13 @@ impl Play {
         Ok(Play { conversation, records: vec![first], now })
     }
 
+    /// A play that goes on after these records.
+    pub(crate) fn replay(records: &[Record]) -> Play {
+        let conversation = Conversation::replay(records).unwrap();
+        let now = conversation.stage().last_at();
+        Play { conversation, records: records.to_vec(), now }
+    }
+
     pub(crate) fn wait_ms(&mut self, ms: u64) {
         self.now = self.now.plus_ms(ms);
     }

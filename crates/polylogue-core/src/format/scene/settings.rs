@@ -13,6 +13,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
+    /// Recorded as `title`: a format's `name` is its own.
+    #[serde(rename = "title")]
     pub name: Arc<str>,
     /// Context and goals, in the author's words.
     pub prompt: Arc<str>,

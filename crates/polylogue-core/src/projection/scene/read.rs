@@ -29,13 +29,9 @@ pub enum TranscriptProblem {
 pub fn read_transcript(text: &str) -> Result<SceneText, NotATranscript> {
     let mut blocks = blocks(text).into_iter().peekable();
     let mut scene = SceneText::default();
-    let mut last_line = 1;
-    if let Some(block) = blocks.next() {
-        last_line = block.line;
-        heading(&block, &mut scene)?;
-    } else {
-        return Err(missing(1, "SCENE:"));
-    }
+    let head = blocks.next().ok_or(missing(1, "SCENE:"))?;
+    let last_line = head.line;
+    heading(&head, &mut scene)?;
     blocks.next().filter(Block::is_rule).ok_or(missing(last_line, "---"))?;
     let start = blocks.next().ok_or(missing(last_line, "[SCENE START]"))?;
     opening(&start, &mut scene)?;
@@ -218,3 +214,6 @@ fn control(text: &str) -> Option<(char, &str)> {
     let (digits, beyond) = text.strip_prefix("u{")?.split_once('}')?;
     Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, beyond))
 }
+
+#[cfg(test)]
+mod tests;
