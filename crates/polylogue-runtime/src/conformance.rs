@@ -1,6 +1,7 @@
 //! What every implementation of a port does alike, as checks that panic with what was different.
 
 pub mod example;
+mod memories;
 
 use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
 
@@ -29,6 +30,8 @@ pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
     sessions_are_found_by_how_their_id_begins(&*open().await).await;
     what_has_not_ended_is_unfinished(&*open().await).await;
     sessions_written_at_once_keep_their_order(open().await).await;
+    memories::follow_the_journals(&*open().await).await;
+    memories::are_forgotten_for_good(&*open().await).await;
 }
 
 async fn every_event_is_read_back_as_it_was(journal: &dyn Journal) {

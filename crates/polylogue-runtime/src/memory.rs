@@ -1,14 +1,16 @@
 //! A journal in memory, for tests, trials and benchmarks.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use polylogue_core::{
     Event, Reason, Record,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
+    projection,
 };
 
 use crate::port::{Journal, JournalError, Summary};
@@ -17,6 +19,7 @@ use crate::port::{Journal, JournalError, Summary};
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     sessions: Mutex<BTreeMap<SessionId, Vec<Arc<Record>>>>,
+    forgotten: Mutex<BTreeSet<(SessionId, Seq)>>,
 }
 
 impl MemoryJournal {
@@ -68,6 +71,27 @@ impl Journal for MemoryJournal {
         open.retain(|summary| summary.reason.is_none());
         open.sort_by_key(|summary| (summary.started_at, summary.id));
         Ok(open.into_iter().map(|summary| summary.id).collect())
+    }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        let mut found: Vec<Memory> = self.lock().values().flat_map(|journal| projection::memories(journal)).collect();
+        let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        found.retain(|memory| {
+            let is_theirs = memory.character == *character && story.is_none_or(|story| *memory.story == *story);
+            is_theirs && !forgotten.contains(&(memory.session, memory.seq))
+        });
+        found.sort_by_key(|memory| (memory.at, memory.session, memory.seq));
+        Ok(found.split_off(found.len().saturating_sub(limit)))
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).extend(places);
+        Ok(())
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use polylogue_core::{
     Record,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
 };
 
 use crate::port::{Journal, JournalError, Summary};
@@ -58,5 +59,18 @@ impl Journal for Overheard {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.journal.unfinished().await
+    }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        self.journal.memories(character, story, limit).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.journal.forget(places).await
     }
 }

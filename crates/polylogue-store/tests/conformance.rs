@@ -11,7 +11,8 @@ use std::{
 use async_trait::async_trait;
 use polylogue_core::{
     Record,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
 };
 use polylogue_runtime::{
     conformance,
@@ -97,6 +98,19 @@ impl Journal for FromDisk {
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.reopened().await.unfinished().await
     }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        self.reopened().await.memories(character, story, limit).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.journal.read().await.forget(places).await
+    }
 }
 
 /// One file that is open twice, asked in turn.
@@ -135,5 +149,18 @@ impl Journal for TwoNodes {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.node().unfinished().await
+    }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        self.node().memories(character, story, limit).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.node().forget(places).await
     }
 }

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use polylogue_core::{
     Reason, Record, Timestamp,
     event::Unreadable,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
 };
 
 /// A store of journals. An append is on disk when it returns, whole or not at all.
@@ -28,6 +29,20 @@ pub trait Journal: Send + Sync {
 
     /// Sessions that have begun and not ended, oldest first.
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError>;
+
+    /// What a character remembers, of one story or of all: the newest at most `limit`, in the order in which it was
+    /// put down. It follows from the journals as [`polylogue_core::projection::memories`] says, but for what was
+    /// forgotten.
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError>;
+
+    /// Forgets what was put down at these places, for good: the journal keeps it, and nobody is reminded of it any
+    /// more. Other places mean nothing.
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError>;
 }
 
 /// A session in a list.

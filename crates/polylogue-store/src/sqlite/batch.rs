@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use polylogue_core::{
     Event, Reason, Record, Timestamp,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    projection,
 };
 use polylogue_runtime::port::{JournalError, Summary};
 
@@ -21,6 +22,8 @@ pub(super) struct Batch {
     /// Set when this append ends the session or opens it again.
     pub(super) turn: Option<Turn>,
     pub(super) rows: Vec<Row>,
+    /// Who put down a memory, and where.
+    pub(super) remembered: Vec<(Seq, AgentId)>,
 }
 
 #[derive(Debug)]
@@ -66,7 +69,8 @@ impl Batch {
             }
         }
         let start = Start::of(session, records)?;
-        Ok(Some(Batch { session, after, head: last.seq, last_at: millis(last.at)?, start, turn, rows }))
+        let remembered = projection::remembered(records).map(|(record, who, _)| (record.seq, who.clone())).collect();
+        Ok(Some(Batch { session, after, head: last.seq, last_at: millis(last.at)?, start, turn, rows, remembered }))
     }
 }
 
