@@ -154,6 +154,8 @@ pub enum Purpose {
     Judge,
     /// Put down what one's character remembers of the scene.
     Remember,
+    /// Say why, out of the conversation.
+    Explain,
 }
 
 impl Purpose {
@@ -167,7 +169,8 @@ impl Purpose {
             | Purpose::Comment
             | Purpose::Reply
             | Purpose::Judge
-            | Purpose::Remember => false,
+            | Purpose::Remember
+            | Purpose::Explain => false,
         }
     }
 
@@ -180,6 +183,7 @@ impl Purpose {
             Purpose::Act => "act",
             Purpose::Judge => "judge",
             Purpose::Remember => "remember",
+            Purpose::Explain => "explain",
         }
     }
 }

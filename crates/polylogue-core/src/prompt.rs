@@ -11,11 +11,12 @@ use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 
 use crate::setup::BadSetup;
 
-const BUILT_IN: [(&str, &str); 13] = [
+const BUILT_IN: [(&str, &str); 14] = [
     ("chorus_again.j2", include_str!("../templates/chorus_again.j2")),
     ("chorus_system.j2", include_str!("../templates/chorus_system.j2")),
     ("collaboration_system.j2", include_str!("../templates/collaboration_system.j2")),
     ("collaboration_turn.j2", include_str!("../templates/collaboration_turn.j2")),
+    ("interview.j2", include_str!("../templates/interview.j2")),
     ("scene_again.j2", include_str!("../templates/scene_again.j2")),
     ("scene_memory.j2", include_str!("../templates/scene_memory.j2")),
     ("scene_moderator_beat.j2", include_str!("../templates/scene_moderator_beat.j2")),

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    format::{chorus, collaboration, scene},
+    format::{chorus, collaboration, interview, scene},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
 };
@@ -37,6 +37,7 @@ pub enum FormatSetup {
     Collaboration(collaboration::Settings),
     Chorus(chorus::Settings),
     Scene(scene::Settings),
+    Interview(interview::Settings),
 }
 
 impl FormatSetup {
@@ -45,6 +46,7 @@ impl FormatSetup {
             FormatSetup::Collaboration(_) => "collaboration",
             FormatSetup::Chorus(_) => "chorus",
             FormatSetup::Scene(_) => "scene",
+            FormatSetup::Interview(_) => "interview",
         }
     }
 
@@ -54,6 +56,7 @@ impl FormatSetup {
             FormatSetup::Collaboration(settings) => &settings.goal,
             FormatSetup::Chorus(settings) => &settings.message,
             FormatSetup::Scene(settings) => &settings.name,
+            FormatSetup::Interview(settings) => &settings.question,
         }
     }
 }
@@ -296,6 +299,8 @@ pub enum BadSetup {
     Voices(String),
     #[error("{}", .0.join("; "))]
     Scene(Vec<String>),
+    #[error("the question is empty: leave it out to ask why")]
+    EmptyQuestion,
     #[error("the limit {0} is 0: nothing could be said within it")]
     ZeroLimit(&'static str),
     #[error("the template `{name}` does not compile: {problem}")]
@@ -320,6 +325,7 @@ impl Setup {
             FormatSetup::Collaboration(settings) => settings.check(&self.cast),
             FormatSetup::Chorus(settings) => settings.check(&self.cast),
             FormatSetup::Scene(settings) => settings.check(&self.cast),
+            FormatSetup::Interview(settings) => settings.check(&self.cast),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod chorus;
 pub mod collaboration;
+pub mod interview;
 pub mod scene;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::{
 };
 use chorus::Chorus;
 use collaboration::Collaboration;
+use interview::Interview;
 use scene::Scene;
 
 /// What a format wants now.
@@ -109,6 +111,7 @@ pub(crate) enum Format {
     Collaboration(Collaboration),
     Chorus(Chorus),
     Scene(Box<Scene>),
+    Interview(Box<Interview>),
 }
 
 impl Format {
@@ -120,6 +123,9 @@ impl Format {
             }
             FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
             FormatSetup::Scene(settings) => Scene::new(settings, stage, started).map(Box::new).map(Format::Scene),
+            FormatSetup::Interview(settings) => {
+                Interview::new(settings, stage, started).map(Box::new).map(Format::Interview)
+            }
         }
     }
 
@@ -128,6 +134,7 @@ impl Format {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
             Format::Scene(scene) => &**scene,
+            Format::Interview(interview) => &**interview,
         }
     }
 
@@ -136,6 +143,7 @@ impl Format {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
             Format::Scene(scene) => &mut **scene,
+            Format::Interview(interview) => &mut **interview,
         }
     }
 }

@@ -13,7 +13,7 @@ mod timeline;
 pub use captions::{srt, vtt};
 pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError};
 pub use fork::{CannotFork, fork};
-pub use insight::{Insight, NoRequest, request_behind};
+pub use insight::{Insight, NoRequest, request_at, request_behind};
 pub use memories::{memories, remembered};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};
 pub use scene::{Entry, NotATranscript, SceneText, TranscriptProblem, read_transcript};

@@ -4,6 +4,8 @@ mod chorus;
 mod chorus_properties;
 mod collaboration;
 mod corpus;
+mod interview;
 mod properties;
 mod scene;
+mod scene_properties;
 mod support;

@@ -47,7 +47,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
     match &mut setup.format {
         FormatSetup::Scene(settings) => settings,
-        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) => panic!("not a scene"),
+        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Interview(_) => panic!("not a scene"),
     }
 }
 
@@ -161,7 +161,10 @@ fn a_scene_as_it_is_recorded() {
 
 /// The last request to an agent, rebuilt from the journal.
 fn last_request(play: &Play, agent: &str) -> String {
-    let last = play.records.iter().rposition(|record| matches!(&record.event, Event::Asked { ask, .. } if ask.agent.as_str() == agent));
+    let last = play
+        .records
+        .iter()
+        .rposition(|record| matches!(&record.event, Event::Asked { ask, .. } if ask.agent.as_str() == agent));
     let mut before = Play::replay(&play.records[..last.unwrap()]);
     let asks = before.begin();
     asks.iter().find(|ask| ask.id.agent.as_str() == agent).unwrap().request.to_string()
@@ -207,19 +210,39 @@ fn why_a_scene_ends() {
     let early: &'static str = Box::leak(early.into_boxed_str());
     type Reply = Box<dyn Fn(&Ask) -> Option<String>>;
     let cases: Vec<(&str, Reply, Reason, u32)> = vec![
-        ("goal", Box::new(after_two(r#""progress": 1, "goalReached": true, "naturalEnd": true"#)), Reason::GoalAchieved, 3),
-        ("natural", Box::new(after_two(r#""progress": 0.5, "goalReached": false, "naturalEnd": true"#)), Reason::NaturalEnd, 3),
+        (
+            "goal",
+            Box::new(after_two(r#""progress": 1, "goalReached": true, "naturalEnd": true"#)),
+            Reason::GoalAchieved,
+            3,
+        ),
+        (
+            "natural",
+            Box::new(after_two(r#""progress": 0.5, "goalReached": false, "naturalEnd": true"#)),
+            Reason::NaturalEnd,
+            3,
+        ),
         ("arcs", Box::new(after_two(resolved)), Reason::NaturalEnd, 3),
         ("arcs too early", Box::new(after_two(early)), Reason::MaxBeatsExceeded, 12),
         ("silence", Box::new(silent), Reason::Stalled, 6),
         ("circles", Box::new(circling), Reason::Stalled, 7),
         ("beats", Box::new(talkative), Reason::MaxBeatsExceeded, 12),
         ("nobody", Box::new(|_| None), Reason::Failed, 3),
-        ("no moderator", Box::new(|ask| talkative(ask).filter(|_| ask.id.purpose == Purpose::Act)), Reason::MaxBeatsExceeded, 12),
-        ("a moderator who rambles", Box::new(|ask| match ask.id.purpose {
-            Purpose::Act => talkative(ask),
-            _ => Some("Lovely scene!".to_owned()),
-        }), Reason::MaxBeatsExceeded, 12),
+        (
+            "no moderator",
+            Box::new(|ask| talkative(ask).filter(|_| ask.id.purpose == Purpose::Act)),
+            Reason::MaxBeatsExceeded,
+            12,
+        ),
+        (
+            "a moderator who rambles",
+            Box::new(|ask| match ask.id.purpose {
+                Purpose::Act => talkative(ask),
+                _ => Some("Lovely scene!".to_owned()),
+            }),
+            Reason::MaxBeatsExceeded,
+            12,
+        ),
     ];
     for (name, reply, reason, beats) in cases {
         let played = play(scene(&["alice", "bob"], 12), reply);
@@ -228,7 +251,8 @@ fn why_a_scene_ends() {
             _ => None,
         });
         assert_eq!((ended(&played), last.last()), (Some(reason), Some(beats)), "{name}");
-        let achieved = decisions(&played).any(|decision| matches!(decision, Decision::Concluded { goal_achieved: true, .. }));
+        let achieved =
+            decisions(&played).any(|decision| matches!(decision, Decision::Concluded { goal_achieved: true, .. }));
         assert_eq!(achieved, reason == Reason::GoalAchieved, "{name}");
     }
 }
@@ -244,10 +268,16 @@ fn what_the_characters_are_told() {
     type Reply = Box<dyn Fn(&Ask) -> Option<String>>;
     let cases: Vec<(&str, Reply, Vec<&str>)> = vec![
         ("nothing", Box::new(talkative), vec![]),
-        ("near the end", Box::new(judging(r#"{"progress": "80%", "goalReached": false, "naturalEnd": false}"#)), vec!["2 WrapUp all"]),
+        (
+            "near the end",
+            Box::new(judging(r#"{"progress": "80%", "goalReached": false, "naturalEnd": false}"#)),
+            vec!["2 WrapUp all"],
+        ),
         (
             "ready to close",
-            Box::new(judging(r#"{"progress": 0.9, "goalReached": false, "naturalEnd": false, "closing": "Bob shakes hands."}"#)),
+            Box::new(judging(
+                r#"{"progress": 0.9, "goalReached": false, "naturalEnd": false, "closing": "Bob shakes hands."}"#,
+            )),
             vec!["2 Closing all"],
         ),
         (
@@ -310,7 +340,8 @@ fn the_world_acts_when_it_should() {
     fn quiet(ask: &Ask) -> Option<String> {
         Some(if ask.id.purpose == Purpose::Judge { judged(0.1, "") } else { "[SILENT]".to_owned() })
     }
-    let list = || WorldEvents::At([(0, "Rain"), (2, "Snow")].map(|(beat, text)| Scheduled { beat, text: text.into() }).into());
+    let list =
+        || WorldEvents::At([(0, "Rain"), (2, "Snow")].map(|(beat, text)| Scheduled { beat, text: text.into() }).into());
     let cases: [Case; 6] = [
         ("on track", WorldEvents::Auto, on_track, &[]),
         ("off track, with room between", WorldEvents::Auto, off_track, &["A dog barks", "A dog barks"]),
