@@ -1,5 +1,7 @@
 //! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
 
+use std::path::Path;
+
 use polylogue_core::{
     Timestamp,
     id::AgentId,
@@ -27,7 +29,7 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
     let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
     let table = config.agents.get(id.as_str());
     let own_model = match table {
-        Some(table) => Some(in_folder(parse(&table.model)?, config)),
+        Some(table) => Some(in_folder(parse(&table.model)?, &config.folder)),
         None => resolve(id.as_str()).ok(),
     };
     let model = match (&common.model, own_model) {
@@ -39,10 +41,16 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
         _ => failure,
     })?;
+    played_by(id, model, config, engine)
+}
+
+/// An agent of this name that plays with this model, which has been checked. What else there is to say of it, the
+/// configuration says.
+pub(crate) fn played_by(id: AgentId, model: ModelRef, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
+    let table = config.agents.get(id.as_str());
     warn_of_ending(&model);
     if let Some(voice) = table.and_then(|table| table.voice.as_deref()) {
-        let profiles = Profiles::with(config.voices.clone());
-        profiles.get(voice).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))?;
+        known_voice(&id, voice, config)?;
     }
     let price = engine.prices.of(&model);
     if price.is_none() {
@@ -56,6 +64,11 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
         voice: table.and_then(|table| table.voice.as_deref()).map(Into::into),
         sampling: table.map(sampling).unwrap_or_default(),
     })
+}
+
+pub(crate) fn known_voice(id: &AgentId, voice: &str, config: &Config) -> Result<(), Failure> {
+    let profiles = Profiles::with(config.voices.clone());
+    profiles.get(voice).map(|_| ()).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))
 }
 
 /// A model that an agent is given later on, when a session is resumed or forked.
@@ -76,23 +89,23 @@ pub(crate) fn names(config: &Config) -> Vec<&str> {
 
 /// The model that an agent of the configuration plays with.
 pub(crate) fn model_of(table: &AgentTable, config: &Config) -> Result<ModelRef, Failure> {
-    Ok(in_folder(parse(&table.model)?, config))
+    Ok(in_folder(parse(&table.model)?, &config.folder))
 }
 
 fn sampling(table: &AgentTable) -> Sampling {
     Sampling { temperature: table.temperature, max_output_tokens: table.max_tokens, stop: table.stop.clone() }
 }
 
-fn parse(model: &str) -> Result<ModelRef, Failure> {
+pub(crate) fn parse(model: &str) -> Result<ModelRef, Failure> {
     resolve(model).map_err(|error| Failure::config(error.to_string()))
 }
 
-/// A script that the configuration names lies beside the configuration.
-fn in_folder(model: ModelRef, config: &Config) -> ModelRef {
+/// A script that a file names lies beside that file.
+pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
     if &*model.provider != "script" {
         return model;
     }
-    let path = config.folder.join(&*model.model);
+    let path = folder.join(&*model.model);
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 

@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Chorus(Chorus),
     /// Two agents or more hand a task back and forth, within bounds
     Collaborate(Collaborate),
+    /// Characters play a scene, directed to its end by a moderator
+    Scene(Scene),
     /// The recorded conversations
     #[command(subcommand)]
     Sessions(Sessions),
@@ -107,6 +109,18 @@ pub(crate) struct Collaborate {
     /// After how many rounds it ends at the latest [default: 6]
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Scene {
+    /// The scene: a .json, .yaml or .toml file
+    pub(crate) file: PathBuf,
+    /// Where the characters are, a Markdown file for each [default: .claude/agents]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) agents: Option<PathBuf>,
+    /// Where the transcript goes, in a folder of the scene's name [default: data/scenes]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

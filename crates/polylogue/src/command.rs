@@ -5,6 +5,7 @@ pub(crate) mod chorus;
 pub(crate) mod collaborate;
 pub(crate) mod doctor;
 pub(crate) mod models;
+pub(crate) mod scene;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod voices;

@@ -17,7 +17,7 @@ use polylogue_providers::{
 };
 use serde::Deserialize;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, scene::Moderator};
 
 const DEFAULT_FILE: &str = "polylogue.toml";
 const DEFAULT_STORE: &str = "sqlite:data/polylogue.db";
@@ -30,6 +30,7 @@ pub(crate) struct Config {
     pub(crate) agents: BTreeMap<String, AgentTable>,
     pub(crate) collaboration: Collaboration,
     pub(crate) chorus: Chorus,
+    pub(crate) scene: Scene,
     pub(crate) server: Server,
     pub(crate) artifacts: Artifacts,
     pub(crate) speech: Speech,
@@ -153,6 +154,32 @@ pub(crate) struct Chorus {
     /// Who sits in slot 1, 2 and so on when nobody else is named.
     pub(crate) slots: Option<Vec<String>>,
     pub(crate) osc: OscTable,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Scene {
+    /// What plays the characters that name no model of their own.
+    pub(crate) model: Option<String>,
+    pub(crate) moderator: Option<Moderator>,
+    /// Whether lines are spoken unless the scene or the command says otherwise.
+    pub(crate) speech: bool,
+    /// Where the characters are.
+    pub(crate) agents: PathBuf,
+    /// Where the transcripts go.
+    pub(crate) out: PathBuf,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Scene {
+            model: None,
+            moderator: None,
+            speech: false,
+            agents: PathBuf::from(".claude/agents"),
+            out: PathBuf::from("data/scenes"),
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -11,6 +11,7 @@ mod follow;
 mod manifest;
 mod osc;
 mod output;
+mod scene;
 mod speech;
 mod view;
 
@@ -48,6 +49,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Serve(serve) => command::serve::run(args.common, serve).await,
         Command::Chorus(chorus) => command::chorus::run(&args.common, chorus).await,
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
+        Command::Scene(scene) => command::scene::run(&args.common, scene).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,

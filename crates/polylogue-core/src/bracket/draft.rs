@@ -41,11 +41,12 @@ impl Draft {
             return;
         }
         match &self.tone {
-            Some(_) if !self.is_bare_tone => {
+            Some(_) => {
                 self.note(Problem::SecondTone { tone: super::problem::told(&tone) });
                 self.feel_also(&tone);
+                self.is_bare_tone = false;
             }
-            _ => (self.tone, self.is_bare_tone) = (Some(tone), false),
+            None => self.tone = Some(tone),
         }
     }
 
@@ -60,7 +61,7 @@ impl Draft {
     /// Words that are a tone by their looks.
     pub(super) fn feel_barely(&mut self, words: &str) {
         self.feel(words);
-        self.is_bare_tone = self.tone.is_some();
+        self.is_bare_tone = true;
     }
 
     pub(super) fn act(&mut self, act: &str) {

@@ -151,16 +151,24 @@ fn keyword(kind: ActionKind, rest: &str, cast: &Cast<'_>, draft: &mut Draft) {
 
 fn address(name: &str, cast: &Cast<'_>, draft: &mut Draft) {
     let name = value(name);
+    let words = name.split_whitespace().count();
     if draft.to.is_some() {
         draft.note(Problem::SeveralTargets { names: told(&name) });
+        draft.spare_act(format!("to {name}"));
         return;
     }
     match cast.target(&name) {
-        Target::One(one) => draft.to = Some(one),
+        Target::One(one) => {
+            if words > one.split_whitespace().count() {
+                draft.spare_act(format!("to {name}"));
+            }
+            draft.to = Some(one);
+        }
         Target::Everyone => {}
         Target::FirstOf(one) => {
             draft.to = Some(one);
             draft.note(Problem::SeveralTargets { names: told(&name) });
+            draft.spare_act(format!("to {name}"));
         }
         Target::Unknown => {
             draft.note(Problem::UnknownTarget { name: told(&name) });
@@ -180,6 +188,7 @@ fn bare(words: &str, before: Option<Item<'_>>, cast: &Cast<'_>, draft: &mut Draf
         Some(Item::To(_)) => {
             if let Target::One(_) = cast.target(words) {
                 draft.note(Problem::SeveralTargets { names: told(words) });
+                draft.spare_act(format!("to {words}"));
                 return;
             }
         }

@@ -29,6 +29,9 @@ pub(super) fn read(reply: &str, speaker: &str, others: &[&str]) -> (Action, Vec<
     draft.finish()
 }
 
+/// The languages that models give a fence around a reply.
+const FENCED: &[&str] = &["", "text", "txt", "plaintext", "plain", "json", "markdown", "md", "yaml", "xml"];
+
 /// The reply within its bounds, without thinking, fences, and doubled asterisks.
 fn prepared(reply: &str, draft: &mut Draft) -> String {
     let (text, repairs) = reply::without_thinking(reply);
@@ -46,11 +49,11 @@ fn prepared(reply: &str, draft: &mut Draft) -> String {
     let mut is_fenced = false;
     for line in text[..end].split_inclusive('\n') {
         match line.trim_start().strip_prefix("```") {
-            // A fence line names a language at most; one with more is text.
+            // A fence line may name a language; what else it has is text.
             Some(rest) => {
                 is_fenced = true;
                 let rest = rest.trim();
-                if rest.contains([' ', '[', '"']) || !rest.is_ascii() {
+                if !FENCED.contains(&rest.to_lowercase().as_str()) {
                     out.push_str(rest.trim_end_matches('`'));
                 }
                 out.push('\n');
@@ -218,9 +221,10 @@ fn without_second<'t>(text: &'t str, body: Vec<Piece<'t>>, draft: &mut Draft) ->
     for piece in body {
         if piece.token == (Token::Quoted { is_closed: false }) {
             let brackets = piece.inner.match_indices('[').take(MAX_INNER).map(|(at, _)| at);
-            let second = brackets.filter(|at| !piece.inner[..*at].trim().is_empty()).find(|at| {
+            let second = brackets.filter(|at| piece.inner[..*at].contains(char::is_alphanumeric)).find(|at| {
                 let inner = &piece.inner[at + 1..];
-                header::is_keyed(&inner[..header::open_end(inner)])
+                let inner = &inner[..header::open_end(inner)];
+                header::is_keyed(inner.split('[').next().unwrap_or_default())
             });
             if let Some(at) = second {
                 let start = piece.start + text[piece.start..].find(piece.inner).unwrap_or(0) + at;

@@ -158,6 +158,4 @@ fn cleaned(text: &str, max_chars: usize) -> String {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests;

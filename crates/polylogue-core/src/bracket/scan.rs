@@ -99,6 +99,8 @@ fn marked<'a>(text: &'a str, plain_from: usize, at: usize, c: char, tries: &mut 
             }
             is_act(&text[plain_from..at], &rest[..end], &rest[end + 1..]).then(|| piece(Token::Act, end, 1))?
         }
+        // A quote that stands before a bracket opens nothing.
+        '"' | '“' | '„' | '«' | '「' | '『' if is_before_header(rest, tries) => None,
         '"' if is_word_start => match straight_end(rest) {
             Some((end, is_closed)) => piece(Token::Quoted { is_closed }, end, 1),
             None => piece(Token::Quoted { is_closed: false }, rest.len(), 0),
@@ -117,6 +119,20 @@ fn marked<'a>(text: &'a str, plain_from: usize, at: usize, c: char, tries: &mut 
         }
         _ => None,
     }
+}
+
+/// How many signs may stand between a stray quote and a bracket.
+const MAX_LEAD: usize = 16;
+
+/// Whether nothing stands before a bracket with keys.
+fn is_before_header(text: &str, tries: &mut usize) -> bool {
+    let lead = text.char_indices().take(MAX_LEAD).find(|(_, c)| c.is_alphanumeric() || *c == '[');
+    let Some(inner) = lead.and_then(|(at, _)| text[at..].strip_prefix('[')).filter(|_| *tries > 0) else {
+        return false;
+    };
+    *tries -= 1;
+    let end = header::open_end(inner);
+    header::is_keyed(inner[..end].split('[').next().unwrap_or_default())
 }
 
 fn within(text: &str) -> &str {

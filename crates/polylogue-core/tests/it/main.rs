@@ -1,5 +1,6 @@
 //! The core through its public surface.
 
+mod bracket;
 mod chorus;
 mod chorus_properties;
 mod collaboration;

@@ -140,8 +140,14 @@ fn refusal(failure: Failure) -> Refusal {
         tracing::warn!(%message, "an agent cannot be used");
         return Refusal::new(Code::InvalidConfig, "an agent cannot be used here: the server's log says why");
     }
-    match failure.is_of_the_caller() {
-        true => Refusal::new(if failure.is_request() { Code::InvalidRequest } else { Code::InvalidConfig }, message),
-        false => Refusal::internal(message),
+    if !failure.is_of_the_caller() {
+        return Refusal::internal(message);
     }
+    let code = match (failure.is_request(), failure.is_of_a_character()) {
+        (true, _) => Code::InvalidRequest,
+        (_, true) => Code::CharacterLoadError,
+        (false, false) => Code::InvalidConfig,
+    };
+    let context = failure.context().iter();
+    context.fold(Refusal::new(code, message), |refusal, (key, value)| refusal.with(key, value.clone()))
 }
