@@ -1,8 +1,11 @@
 //! What the server asks of whoever set it up: who can take part here, and how a session is made of a request.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use polylogue_core::{Setup, id::SessionId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::error::Refusal;
@@ -12,6 +15,9 @@ use crate::error::Refusal;
 pub trait House: Send + Sync {
     /// The setup of a new chorus.
     async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal>;
+
+    /// The setup of a scene.
+    async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal>;
 
     /// A new id for a session.
     fn new_session_id(&self) -> Result<SessionId, Refusal>;
@@ -29,6 +35,15 @@ pub struct ChorusRequest {
     pub slots: Option<Vec<SlotRequest>>,
     pub seed: Option<u64>,
     pub speech: Option<bool>,
+}
+
+/// What is needed to play a scene.
+#[derive(Clone, Debug)]
+pub struct SceneRequest {
+    /// The scene file, as it came.
+    pub file: Value,
+    /// Characters in Markdown that came along, by their names.
+    pub agents: BTreeMap<String, String>,
 }
 
 /// An agent for a slot.

@@ -4,6 +4,7 @@ mod audio;
 mod catalog;
 mod chat;
 mod health;
+mod scenes;
 mod sessions;
 
 use axum::{Router, routing::get};
@@ -38,11 +39,13 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(chat::begin))
         .routes(routes!(chat::follow))
+        .routes(routes!(scenes::begin))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::events))
         .routes(routes!(sessions::stop))
         .routes(routes!(sessions::fork))
+        .routes(routes!(sessions::resume))
         .routes(routes!(sessions::transcript))
         .routes(routes!(catalog::agents))
         .routes(routes!(catalog::voices))

@@ -14,7 +14,6 @@ use std::path::Path;
 use polylogue_core::{Setup, id::AgentId, setup::FormatSetup};
 use serde_json::{Value, json};
 
-#[cfg_attr(not(test), allow(unused_imports))]
 pub(crate) use self::source::Given;
 use self::{character::Character, source::NotLoaded};
 pub(crate) use self::{

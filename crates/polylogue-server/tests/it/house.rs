@@ -11,7 +11,10 @@ use async_trait::async_trait;
 use polylogue_core::{
     Setup,
     ask::Ask,
-    format::chorus::{self, Slot, SlotId, VoiceProfile},
+    format::{
+        chorus::{self, Slot, SlotId, VoiceProfile},
+        scene,
+    },
     id::{Purpose, SessionId},
     line::{Clip, LineKind},
     money::Price,
@@ -22,7 +25,8 @@ use polylogue_runtime::{
     port::{Call, CallError, Model, Reply, Speech, SystemClock, Voice, VoiceError},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, Settings, SlotRequest, VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, SceneRequest, Settings, SlotRequest, VoiceInfo,
+    serve,
 };
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
@@ -206,6 +210,17 @@ impl Served {
 
 struct TestHouse;
 
+fn agent(name: &str, persona: Option<Arc<str>>) -> Agent {
+    Agent {
+        name: name.parse().unwrap(),
+        model: "script/test.yaml".parse().unwrap(),
+        persona,
+        voice: None,
+        sampling: Sampling::default(),
+        price: Some(Price::FREE),
+    }
+}
+
 #[async_trait]
 impl House for TestHouse {
     async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal> {
@@ -220,14 +235,7 @@ impl House for TestHouse {
             }
             let slot_id = SlotId::try_from(slot_id).map_err(|error| bad(error.to_string()))?;
             slots.push(Slot { slot_id, agent_id: agent_id.parse().map_err(|error| bad(format!("{error}")))? });
-            agents.push(Agent {
-                name: slot_id.agent(),
-                model: "script/test.yaml".parse().unwrap(),
-                persona: None,
-                voice: None,
-                sampling: Sampling::default(),
-                price: Some(Price::FREE),
-            });
+            agents.push(agent(slot_id.agent().as_str(), None));
         }
         let voice = |name: &str| VoiceProfile { name: name.into(), description: "as it is called".into() };
         Ok(Setup {
@@ -241,6 +249,33 @@ impl House for TestHouse {
             limits: Limits::default(),
             seed: request.seed.unwrap_or(7),
             speech: request.speech.unwrap_or(true),
+            templates: Default::default(),
+        })
+    }
+
+    /// Everybody but `nobody` is here; whoever comes along brings a persona.
+    async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal> {
+        let names: Vec<String> = serde_json::from_value(request.file["characters"].clone()).unwrap_or_default();
+        let settings = serde_json::json!({
+            "title": request.file["name"], "prompt": request.file["prompt"], "maxBeats": request.file["maxBeats"]});
+        let settings: scene::Settings = serde_json::from_value(settings).map_err(|error| {
+            Refusal::new(Code::InvalidConfig, error.to_string()).with("provided", request.file.clone())
+        })?;
+        if names.iter().any(|name| name == "nobody") {
+            return Err(Refusal::new(Code::CharacterLoadError, "Failed to load character 'nobody'")
+                .with("character", "nobody")
+                .with("reason", "file not found"));
+        }
+        let persona = |name: &String| request.agents.get(name).map(|text| text.as_str().into());
+        let cast = Cast::new(names.iter().map(|name| agent(name, persona(name))).collect(), Vec::new());
+        let cast = cast.and_then(|cast| cast.with_crew(vec![agent(scene::MODERATOR, None)]));
+        Ok(Setup {
+            id: self.new_session_id()?,
+            format: FormatSetup::Scene(settings),
+            cast: cast.map_err(|error| Refusal::new(Code::InvalidConfig, error.to_string()))?,
+            limits: Limits::default(),
+            seed: 7,
+            speech: false,
             templates: Default::default(),
         })
     }

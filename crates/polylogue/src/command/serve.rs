@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use polylogue_core::{Setup, id::SessionId};
 use polylogue_providers::catalogue;
 use polylogue_runtime::HubSettings;
-use polylogue_server::{AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, Settings, VoiceInfo, serve};
+use polylogue_server::{
+    AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, SceneRequest, Settings, VoiceInfo, serve,
+};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -16,6 +18,8 @@ use crate::{
     config::Config,
     engine::{self, Engine},
     failure::Failure,
+    memory,
+    scene::{self, Folder, Given},
 };
 
 pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure> {
@@ -91,6 +95,14 @@ impl House for ThisHouse {
         let slots = slots.into_iter().map(|slot| (slot.slot_id, slot.agent_id)).collect();
         let wish = Wish { message: request.message, slots, seed: request.seed, speech: request.speech };
         chorus::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)
+    }
+
+    async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal> {
+        let folder = Folder(self.config.scene.agents.clone());
+        let characters = Given { texts: request.agents, or: &folder };
+        let wish = scene::Wish { file: request.file, folder: None, characters: &characters };
+        let setup = scene::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)?;
+        memory::brought_along(setup, &*self.engine.journal).await.map_err(refusal)
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {
