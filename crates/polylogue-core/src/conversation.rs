@@ -65,6 +65,11 @@ impl Conversation {
         &self.stage
     }
 
+    /// How many beats are over, where the format counts beats.
+    pub fn beats(&self) -> Option<u32> {
+        self.format.rules().beats()
+    }
+
     /// Where the clip of a line lies within the session's folder: folders, then the file's name without its
     /// ending. Empty where the format has no wish.
     pub fn clip_place(&self, line: &Line) -> Vec<String> {

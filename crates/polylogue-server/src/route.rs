@@ -40,6 +40,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(chat::begin))
         .routes(routes!(chat::follow))
         .routes(routes!(scenes::begin))
+        .routes(routes!(scenes::report))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::events))

@@ -170,6 +170,12 @@ pub(crate) enum Sessions {
         /// Play at this many times the speed it had [default: at once]
         #[arg(long, value_name = "FACTOR")]
         speed: Option<f64>,
+        /// Show this beat of a scene: what was done, what the moderator made of it, how they feel
+        #[arg(long, value_name = "N", conflicts_with_all = ["speed", "step"])]
+        beat: Option<u32>,
+        /// Go through a scene beat by beat, one for every Enter
+        #[arg(long, conflicts_with = "speed")]
+        step: bool,
     },
     /// Go on with one that was stopped, met a limit, or whose process ended
     Resume {
@@ -218,8 +224,8 @@ fn forget(text: &str) -> Result<Forget, String> {
 /// What may be different from here on.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Change {
-    /// Another number of rounds
-    #[arg(long, value_name = "N")]
+    /// Another number of rounds, or of beats
+    #[arg(long, visible_alias = "max-beats", value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
     /// Another limit in dollars
     #[arg(long, value_name = "USD")]
@@ -230,6 +236,9 @@ pub(crate) struct Change {
     /// Another limit in seconds
     #[arg(long, value_name = "N")]
     pub(crate) max_seconds: Option<u64>,
+    /// Where a scene's transcript goes [default: data/scenes]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -15,6 +15,7 @@ mod output;
 mod scene;
 mod speech;
 mod view;
+mod whole;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,7 @@
 mod character;
 mod fields;
 mod file;
+mod outputs;
 mod parts;
 mod source;
 
@@ -19,6 +20,7 @@ use self::{character::Character, source::NotLoaded};
 pub(crate) use self::{
     fields::Moderator,
     file::read,
+    outputs::{Outputs, folder_of},
     source::{Characters, Folder},
 };
 use crate::{

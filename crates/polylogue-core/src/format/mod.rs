@@ -87,6 +87,11 @@ pub(crate) trait Rules {
         None
     }
 
+    /// How many beats are over, where the format counts beats.
+    fn beats(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether a session that ended so can go on with this change.
     fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
         let may = match reason.ending() {

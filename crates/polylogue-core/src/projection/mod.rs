@@ -15,7 +15,10 @@ pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, 
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_at, request_behind};
 pub use memories::{memories, remembered};
-pub use outcome::{Costs, Outcome, OutcomeLine, Status};
-pub use scene::{Entry, NotATranscript, SceneText, TranscriptProblem, read_transcript};
+pub use outcome::{AgentCosts, Costs, Outcome, OutcomeLine, Status};
+pub use scene::{
+    Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
+    SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, grouped, read_transcript, titled,
+};
 pub use text::{markdown, plain_text};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

@@ -2,14 +2,19 @@
 
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use polylogue_core::projection::{PlayedScene, SceneReport};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::sessions::Begun;
+use super::sessions::{Begun, find};
 use crate::{
     app::App,
-    error::{ErrorBody, Refusal},
+    error::{Code, ErrorBody, Refusal},
     house::SceneRequest,
     json::Body,
 };
@@ -78,4 +83,16 @@ pub(super) async fn begin(
     let id = app.hub.start(setup).await?;
     app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
     Ok((StatusCode::ACCEPTED, Json(Begun::of(id))))
+}
+
+/// How a scene goes, in figures: moods, relationships, progress and costs, beat by beat
+#[utoipa::path(get, path = "/v1/sessions/{id}/scene", tag = "scenes", params(("id" = String, Path)), responses(
+    (status = 200, description = "What `metadata.json` holds, while it plays too", body = Object),
+    (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
+pub(super) async fn report(State(app): State<App>, Path(id): Path<String>) -> Result<Json<SceneReport>, Refusal> {
+    let records = app.hub.records(find(&id)?).await?;
+    let played = PlayedScene::of(&records);
+    let played = played.ok_or_else(|| Refusal::new(Code::Conflict, "the session is not a scene"))?;
+    Ok(Json(SceneReport::of(&played)))
 }

@@ -56,7 +56,8 @@ async fn a_scene_is_played_watched_and_charted() {
     assert_eq!((&shown["format"], &shown["reason"]), (&json!("scene"), &json!("goal_achieved")));
     let kinds: Vec<&str> =
         shown["lines"].as_array().unwrap().iter().map(|line| line["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["speak", "interrupt", "speak", "system"]);
+    assert_eq!((&kinds[..2], kinds.len()), (&["speak", "interrupt"][..], 4));
+    assert!(kinds.contains(&"system"), "{kinds:?}");
 
     let text = get(server.at, &format!("/v1/sessions/{id}/transcript?as=txt")).await.text();
     for part in ["SCENE: ", "[SCENE START]", "I can explain—", "[SYSTEM: alice unable to respond]", "[SCENE END"] {

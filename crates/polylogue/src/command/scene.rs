@@ -16,7 +16,8 @@ use crate::{
 };
 
 pub(crate) async fn run(common: &Common, args: Scene) -> Result<ExitCode, Failure> {
-    let config = Config::read(common.config.as_deref())?;
+    let mut config = Config::read(common.config.as_deref())?;
+    config.scene.out = args.out.unwrap_or(config.scene.out);
     let file = scene::read(&args.file)?;
     let engine = Engine::open(common, &config)?;
     let characters = Folder(args.agents.unwrap_or_else(|| config.scene.agents.clone()));
@@ -26,6 +27,7 @@ pub(crate) async fn run(common: &Common, args: Scene) -> Result<ExitCode, Failur
     if setup.speech {
         speech::pull_if_wanted(&config).await;
     }
+    let mut view = view::of(common, &setup.format, &config.scene.out);
     let id = engine.hub.start(setup).await?;
-    follow(&engine, id, Seq::START, view::new(common).as_mut()).await
+    follow(&engine, id, Seq::START, view.as_mut()).await
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use polylogue_core::id::AgentId;
+use polylogue_core::{id::AgentId, projection::titled};
 use serde_json::{Map, Value};
 
 use super::file;
@@ -97,19 +97,9 @@ fn heading(body: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// A name as it is shown: on one line, and a bare identifier such as `mary-jane` as a name.
+/// A name as it is shown, within bounds.
 fn shown(name: &str) -> String {
-    let is_identifier = !name.chars().any(|c| c.is_uppercase() || c.is_whitespace());
-    let name = if is_identifier { name.replace(['-', '_'], " ") } else { name.to_owned() };
-    let words = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    let words: Vec<String> =
-        words.map(|word| if is_identifier { capitalised(word) } else { word.to_owned() }).collect();
-    words.join(" ").chars().take(MAX_NAME_CHARS).collect::<String>().trim_end().to_owned()
-}
-
-fn capitalised(word: &str) -> String {
-    let mut chars = word.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    titled(name).chars().take(MAX_NAME_CHARS).collect::<String>().trim_end().to_owned()
 }
 
 #[cfg(test)]

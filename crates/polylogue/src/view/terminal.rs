@@ -11,8 +11,9 @@ use polylogue_core::{
     Conversation, Event, Record,
     format::chorus::Turn,
     id::AskId,
+    ledger::Account,
     line::{Line, LineKind, Speaker},
-    projection::Costs,
+    projection::{Costs, grouped},
     reply,
     setup::FormatSetup,
 };
@@ -42,6 +43,14 @@ impl Style {
 
     pub(crate) fn dim(self, text: &str) -> String {
         if self.is_rich { text.dimmed().to_string() } else { text.to_owned() }
+    }
+
+    pub(crate) fn is_rich(self) -> bool {
+        self.is_rich
+    }
+
+    pub(crate) fn italic(self, text: &str) -> String {
+        if self.is_rich { text.italic().to_string() } else { text.to_owned() }
     }
 
     pub(crate) fn bold(self, text: &str) -> String {
@@ -214,33 +223,16 @@ fn counter(ask: &AskId, conversation: &Conversation) -> String {
     }
 }
 
+/// What some calls cost.
+pub(crate) fn costs_of(account: &Account) -> String {
+    let costs = account.cost.map_or("price unknown".to_owned(), |usd| usd.to_string());
+    format!("{} calls · {} tokens · {costs}", account.calls, grouped(account.usage.total()))
+}
+
 pub(crate) fn costs_in_words(costs: &Costs) -> String {
     let tokens = grouped(costs.total_tokens);
     match costs.estimated_usd {
         Some(usd) => format!("{tokens} tokens · {usd}"),
         None => format!("{tokens} tokens · price unknown"),
-    }
-}
-
-/// 1234567 as 1,234,567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(super::grouped(number), text);
-        }
     }
 }

@@ -5,4 +5,7 @@ mod bad_input;
 mod chorus;
 mod crash;
 mod folder;
+mod memory;
 mod sessions;
+mod stage;
+mod why;

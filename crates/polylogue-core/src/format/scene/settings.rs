@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::follow::{Note, NoteKind};
 use crate::{
     id::AgentId,
     setup::{BadSetup, Cast},
@@ -93,6 +94,13 @@ impl Settings {
     /// How a character is called in the scene.
     pub fn name_of<'a>(&'a self, agent: &'a AgentId) -> &'a str {
         self.names.get(agent).map_or(agent.as_str(), |name| name)
+    }
+
+    /// What the initial speaker is told.
+    pub(crate) fn opening(&self) -> Option<Note> {
+        let speaker = self.initial_speaker.as_ref()?;
+        let text = format!("You are {}. Begin the scene.", self.name_of(speaker));
+        Some(Note::to(speaker, NoteKind::Opening, text))
     }
 
     pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
