@@ -82,6 +82,7 @@ mod tests {
             (look, "I  can\nexplain", Some("Look, I can explain")),
             (look, "happened", Some("Look, I can explain what happened")),
             (look, "happened - I can", Some("Look, I can explain what happened—I can")),
+            (look, "I can.", Some("Look, I can")),
             (look, "plain", None),
             (look, "explain what I", None),
             (look, "", None),

@@ -23,6 +23,7 @@ mod prompt;
 mod reason;
 pub mod repetition;
 pub mod reply;
+pub mod room;
 pub mod setup;
 pub mod spoken;
 mod stage;

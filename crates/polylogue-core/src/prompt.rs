@@ -11,7 +11,9 @@ use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 
 use crate::setup::BadSetup;
 
-const BUILT_IN: [(&str, &str); 14] = [
+const BUILT_IN: &[(&str, &str)] = &[
+    ("call_system.j2", include_str!("../templates/call_system.j2")),
+    ("call_turn.j2", include_str!("../templates/call_turn.j2")),
     ("chorus_again.j2", include_str!("../templates/chorus_again.j2")),
     ("chorus_system.j2", include_str!("../templates/chorus_system.j2")),
     ("collaboration_system.j2", include_str!("../templates/collaboration_system.j2")),
@@ -30,7 +32,7 @@ const BUILT_IN: [(&str, &str); 14] = [
 
 static DEFAULTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = environment();
-    for (name, source) in BUILT_IN {
+    for &(name, source) in BUILT_IN {
         environment.add_template(name, source).expect("the built-in templates compile");
     }
     environment

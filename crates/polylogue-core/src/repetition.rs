@@ -124,19 +124,15 @@ mod tests {
     fn only_the_same_speaker_within_the_window_counts() {
         let said = "I already told you that I am sorry.";
         let near = "I already told you, I am so sorry.";
-        let cases: &[(&[(&str, &str)], usize, Option<usize>)] = &[
-            (&[], 10, None),
-            (&[("bob", said)], 10, None),
-            (&[("alice", said), ("bob", said)], 10, None),
-            (&[("bob", said), ("bob", said)], 10, Some(0)),
-            (&[("bob", said), ("alice", "No."), ("bob", said)], 1, None),
-            (&[("bob", said), ("alice", "No."), ("bob", said)], 2, Some(0)),
-            (&[("bob", said), ("bob", near), ("bob", said)], 10, Some(0)),
-            (&[("bob", said), ("bob", said), ("bob", said)], 10, Some(1)),
-        ];
-        for (lines, window, earlier) in cases {
-            assert_eq!(repeats(lines, *window).map(|repeat| repeat.earlier), *earlier, "{lines:?} within {window}");
-        }
+        let found = |lines: &[(&str, &str)], window| repeats(lines, window).map(|repeat| repeat.earlier);
+        assert_eq!(found(&[], 10), None);
+        assert_eq!(found(&[("bob", said)], 10), None);
+        assert_eq!(found(&[("alice", said), ("bob", said)], 10), None);
+        assert_eq!(found(&[("bob", said), ("bob", said)], 10), Some(0));
+        assert_eq!(found(&[("bob", said), ("alice", "No."), ("bob", said)], 1), None);
+        assert_eq!(found(&[("bob", said), ("alice", "No."), ("bob", said)], 2), Some(0));
+        assert_eq!(found(&[("bob", said), ("bob", near), ("bob", said)], 10), Some(0));
+        assert_eq!(found(&[("bob", said), ("bob", said), ("bob", said)], 10), Some(1));
     }
 
     proptest! {

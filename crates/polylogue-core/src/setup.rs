@@ -8,6 +8,7 @@ use crate::{
     format::{chorus, collaboration, interview, scene},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
+    room::RoomCall,
 };
 
 /// Everything that a session needs to know before its first step.
@@ -28,6 +29,9 @@ pub struct Setup {
     /// Prompt templates that replace the built-in ones of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub templates: BTreeMap<String, Arc<str>>,
+    /// The message of a room that the session answers, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<RoomCall>,
 }
 
 /// The rules of taking turns, with their settings.
@@ -297,6 +301,8 @@ pub enum BadSetup {
     Slots(String),
     #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`: {0}")]
     Voices(String),
+    #[error("only a collaboration can answer in a room")]
+    NotForRooms,
     #[error("{}", .0.join("; "))]
     Scene(Vec<String>),
     #[error("the question is empty: leave it out to ask why")]
@@ -320,6 +326,9 @@ impl Setup {
             if value == 0 {
                 return Err(BadSetup::ZeroLimit(limit));
             }
+        }
+        if self.room.is_some() && !matches!(self.format, FormatSetup::Collaboration(_)) {
+            return Err(BadSetup::NotForRooms);
         }
         match &self.format {
             FormatSetup::Collaboration(settings) => settings.check(&self.cast),

@@ -2,6 +2,7 @@
 
 pub mod example;
 mod memories;
+mod room;
 
 use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
 
@@ -32,6 +33,7 @@ pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
     sessions_written_at_once_keep_their_order(open().await).await;
     memories::follow_the_journals(&*open().await).await;
     memories::are_forgotten_for_good(&*open().await).await;
+    room::journal(open).await;
 }
 
 async fn every_event_is_read_back_as_it_was(journal: &dyn Journal) {

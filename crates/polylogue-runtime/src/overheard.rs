@@ -8,9 +8,10 @@ use polylogue_core::{
     Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    room::{RoomId, RoomPlace},
 };
 
-use crate::port::{Journal, JournalError, Summary};
+use crate::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
 
 /// Whoever makes something of what is recorded. It cannot fail: what is recorded is recorded.
 #[async_trait]
@@ -72,5 +73,17 @@ impl Journal for Overheard {
 
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
         self.journal.forget(places).await
+    }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        self.journal.read_room(room, after, limit).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        self.journal.room_head(room).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.journal.rooms(limit).await
     }
 }

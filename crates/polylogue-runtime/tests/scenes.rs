@@ -193,6 +193,7 @@ fn set_up(seed: u64) -> Setup {
         seed,
         speech: false,
         templates: BTreeMap::new(),
+        room: None,
     }
 }
 

@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use polylogue_core::{Setup, id::SessionId};
+use polylogue_core::{
+    Setup,
+    format::collaboration::{Mode, Said},
+    id::SessionId,
+    room::RoomCall,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -18,6 +23,9 @@ pub trait House: Send + Sync {
 
     /// The setup of a scene.
     async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal>;
+
+    /// The setup of a new collaboration, or of a single call. Whoever is not known here is the caller's mistake.
+    async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal>;
 
     /// A new id for a session.
     fn new_session_id(&self) -> Result<SessionId, Refusal>;
@@ -44,6 +52,21 @@ pub struct SceneRequest {
     pub file: Value,
     /// Characters in Markdown that came along, by their names.
     pub agents: BTreeMap<String, String>,
+}
+
+/// What is needed to begin a collaboration, or a single call.
+#[derive(Clone, Debug)]
+pub struct CollaborationRequest {
+    pub goal: String,
+    pub mode: Mode,
+    /// Who takes part; `None` when the caller leaves that to the house. In a single call, whom the agent may hand
+    /// over to.
+    pub between: Option<Vec<String>>,
+    /// Who speaks first; `None` when the caller leaves that to the house.
+    pub speaker: Option<String>,
+    pub max_rounds: Option<u32>,
+    pub background: Vec<Said>,
+    pub room: Option<RoomCall>,
 }
 
 /// An agent for a slot.

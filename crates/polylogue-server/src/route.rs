@@ -4,6 +4,7 @@ mod audio;
 mod catalog;
 mod chat;
 mod health;
+mod rooms;
 mod scenes;
 mod sessions;
 
@@ -41,6 +42,10 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(chat::follow))
         .routes(routes!(scenes::begin))
         .routes(routes!(scenes::report))
+        .routes(routes!(rooms::list))
+        .routes(routes!(rooms::show))
+        .routes(routes!(rooms::say))
+        .routes(routes!(rooms::events))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::events))

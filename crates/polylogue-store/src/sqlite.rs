@@ -8,6 +8,7 @@ mod batch;
 mod memories;
 mod open;
 mod reader;
+mod room;
 mod schema;
 mod writer;
 
@@ -18,8 +19,9 @@ use polylogue_core::{
     Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    room::{RoomId, RoomPlace},
 };
-use polylogue_runtime::port::{Journal, JournalError, Summary};
+use polylogue_runtime::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
 use rusqlite::ErrorCode;
 use tokio::sync::{mpsc, oneshot};
 
@@ -107,6 +109,20 @@ impl Journal for SqliteJournal {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::Forget(Forget { places, answer })).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
+    }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        let room = room.clone();
+        self.readers.with(move |connection| room::read(connection, &room, after, limit)).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        let room = room.clone();
+        self.readers.with(move |connection| room::head(connection, &room)).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.readers.with(move |connection| room::list(connection, limit)).await
     }
 }
 

@@ -13,10 +13,11 @@ use polylogue_core::{
     Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::{
     conformance,
-    port::{Journal, JournalError, Summary},
+    port::{Journal, JournalError, RoomRecord, RoomSummary, Summary},
 };
 use polylogue_store::SqliteJournal;
 use tempfile::TempDir;
@@ -111,6 +112,18 @@ impl Journal for FromDisk {
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
         self.journal.read().await.forget(places).await
     }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        self.reopened().await.read_room(room, after, limit).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        self.reopened().await.room_head(room).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.reopened().await.rooms(limit).await
+    }
 }
 
 /// One file that is open twice, asked in turn.
@@ -162,5 +175,17 @@ impl Journal for TwoNodes {
 
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
         self.node().forget(places).await
+    }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        self.node().read_room(room, after, limit).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        self.node().room_head(room).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.node().rooms(limit).await
     }
 }

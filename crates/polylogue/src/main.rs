@@ -3,6 +3,7 @@
 mod agents;
 mod args;
 mod chorus;
+mod collaboration;
 mod command;
 mod config;
 mod engine;

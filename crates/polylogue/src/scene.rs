@@ -69,6 +69,7 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
         seed: common.seed.or(fields.seed).map_or_else(engine::new_seed, Ok)?,
         speech: by_default && !common.no_speech,
         templates: config.templates()?,
+        room: None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     Action, ActionKind, MAX_ACTS, MAX_TEXT, MAX_VALUE, Problem, cleaned,
     header::{self, looks_like_act},
+    problem::told,
 };
 
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ impl Draft {
         }
         match &self.tone {
             Some(_) => {
-                self.note(Problem::SecondTone { tone: super::problem::told(&tone) });
+                self.note(Problem::SecondTone { tone: told(&tone) });
                 self.feel_also(&tone);
                 self.is_bare_tone = false;
             }
@@ -122,16 +123,14 @@ impl Draft {
     }
 
     pub(super) fn finish(mut self) -> (Action, Vec<Problem>) {
-        let whole = unescaped(&self.text);
+        let whole = cleaned(&unescaped(&self.text), usize::MAX);
         let mut text = cleaned(&whole, MAX_TEXT);
-        if text.chars().count()
-            < whole.split_whitespace().map(|word| word.chars().count() + 1).sum::<usize>().saturating_sub(1)
-            && text.chars().count() + 80 > MAX_TEXT
-        {
+        if text.len() < whole.len() {
             self.note(Problem::TooLong);
         }
         // Dots alone are silence, unless they stand where words should be.
-        if !text.contains(char::is_alphanumeric) && !(self.is_quoted && self.has_header) {
+        let may_be_dots = self.is_quoted && self.has_header;
+        if !may_be_dots && !text.contains(char::is_alphanumeric) {
             text.clear();
         }
         self.without_words_of_silence(&mut text);
@@ -177,7 +176,7 @@ impl Draft {
             Some(ActionKind::Speak | ActionKind::Interrupt) | None => false,
         };
         if is_act && !text.is_empty() {
-            self.note(Problem::Narration { text: super::problem::told(text) });
+            self.note(Problem::Narration { text: told(text) });
             let act = std::mem::take(text);
             self.act(&act);
         }
@@ -226,7 +225,7 @@ const QUOTES: &[char] = &['"', '“', '”', '„', '«', '»', '「', '」', '\
 pub(super) fn value(text: &str) -> String {
     let plain = unescaped(text).replace('*', " ");
     let trimmed = plain.trim().trim_matches(['"', '“', '”', '«', '»', '「', '」', '`', '_', '<', '>']).trim();
-    super::cleaned(trimmed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(trimmed), usize::MAX)
+    cleaned(trimmed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(trimmed), usize::MAX)
 }
 
 /// Without the backslashes that stand before marks.

@@ -4,7 +4,7 @@ use super::{
     Action, MAX_BYTES, Problem, body,
     cast::Cast,
     draft::Draft,
-    header, object,
+    header, items, object,
     problem::told,
     scan::{self, Piece, Token},
 };
@@ -121,7 +121,7 @@ fn own_part<'t>(text: &'t str, cast: &Cast<'_>, draft: &mut Draft) -> &'t str {
 
 fn is_moderators(line: &str) -> bool {
     let line = line.trim_start_matches(['*', '_', '#', '>', ' ', '\t']);
-    line.strip_prefix('[').and_then(|rest| rest.split_once(']')).is_some_and(|(inner, _)| header::is_foreign(inner))
+    line.strip_prefix('[').and_then(|rest| rest.split_once(']')).is_some_and(|(inner, _)| items::is_foreign(inner))
 }
 
 /// Words without the marks of the form.
@@ -137,7 +137,7 @@ fn response(text: &str, cast: &Cast<'_>, draft: &mut Draft) {
     let mut body: Vec<Piece<'_>> = Vec::new();
     for (place, piece) in pieces.iter().enumerate() {
         let is_bracket = matches!(piece.token, Token::Bracket { .. });
-        let is_header = is_bracket && (header::is_keyed(piece.inner) || (place == 0 && !draft.has_header));
+        let is_header = is_bracket && (items::is_keyed(piece.inner) || (place == 0 && !draft.has_header));
         if !is_header {
             body.push(*piece);
             continue;
@@ -179,7 +179,7 @@ fn response(text: &str, cast: &Cast<'_>, draft: &mut Draft) {
 fn unbracketed<'t>(text: &'t str, cast: &Cast<'_>, draft: &mut Draft) -> &'t str {
     let word = text.trim_matches(|c: char| !c.is_alphanumeric());
     let is_word = matches!(word.to_lowercase().as_str(), "silent" | "silence") && !text.contains('*');
-    if !(header::begins_bare(text) || (is_word && !text.starts_with('['))) {
+    if !(items::begins_bare(text) || (is_word && !text.starts_with('['))) {
         return text;
     }
     draft.note(Problem::NoBracket);
@@ -187,10 +187,10 @@ fn unbracketed<'t>(text: &'t str, cast: &Cast<'_>, draft: &mut Draft) -> &'t str
     let mut rest = text;
     // Each key may stand on a line of its own.
     for _ in 0..MAX_INNER {
-        let end = header::open_end(rest);
+        let end = items::open_end(rest);
         header::read(&rest[..end], cast, draft);
         rest = rest[end..].trim_start_matches([']', ' ', '\n']);
-        if !header::begins_bare(rest) {
+        if !items::begins_bare(rest) {
             break;
         }
     }
@@ -223,8 +223,8 @@ fn without_second<'t>(text: &'t str, body: Vec<Piece<'t>>, draft: &mut Draft) ->
             let brackets = piece.inner.match_indices('[').take(MAX_INNER).map(|(at, _)| at);
             let second = brackets.filter(|at| piece.inner[..*at].contains(char::is_alphanumeric)).find(|at| {
                 let inner = &piece.inner[at + 1..];
-                let inner = &inner[..header::open_end(inner)];
-                header::is_keyed(inner.split('[').next().unwrap_or_default())
+                let inner = &inner[..items::open_end(inner)];
+                items::is_keyed(inner.split('[').next().unwrap_or_default())
             });
             if let Some(at) = second {
                 let start = piece.start + text[piece.start..].find(piece.inner).unwrap_or(0) + at;

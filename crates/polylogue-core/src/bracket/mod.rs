@@ -16,6 +16,7 @@ mod body;
 mod cast;
 mod draft;
 mod header;
+mod items;
 mod lenient;
 mod object;
 mod problem;

@@ -2,12 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    Problem,
-    cast::Cast,
-    draft::Draft,
-    header::{self, kind_of},
-};
+use super::{Problem, cast::Cast, draft::Draft, header, items::kind_of};
 use crate::reply;
 
 /// How many members of an object are looked at.

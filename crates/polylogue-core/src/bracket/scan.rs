@@ -3,7 +3,7 @@
 //! Each piece is looked for from where the last one ended, and what does not close within a bound is plain text:
 //! the time grows with the length of the reply, whatever it is made of.
 
-use super::header;
+use super::{header, items};
 
 /// How far the end of a bracket or an act is looked for, in bytes.
 const MAX_MARKED: usize = 1_000;
@@ -75,15 +75,15 @@ fn marked<'a>(text: &'a str, plain_from: usize, at: usize, c: char, tries: &mut 
             Some((end, close)) => piece(Token::Bracket { is_closed: true }, end, close),
             None => {
                 *tries = tries.checked_sub(1)?;
-                let end = header::open_end(rest);
-                header::is_keyed(&rest[..end]).then(|| piece(Token::Bracket { is_closed: false }, end, 0))?
+                let end = items::open_end(rest);
+                items::is_keyed(&rest[..end]).then(|| piece(Token::Bracket { is_closed: false }, end, 0))?
             }
         },
         '(' | '（' => {
             let (end, close) = bracket_end(rest, c)?;
             let inner = &rest[..end];
             let is_aside = is_word_start && is_between_sentences(&text[plain_from..at], &rest[end + close..]);
-            if header::is_keyed(inner) {
+            if items::is_keyed(inner) {
                 piece(Token::Bracket { is_closed: true }, end, close)
             } else if is_aside && header::looks_like_act(inner) {
                 piece(Token::Act, end, close)
@@ -131,8 +131,8 @@ fn is_before_header(text: &str, tries: &mut usize) -> bool {
         return false;
     };
     *tries -= 1;
-    let end = header::open_end(inner);
-    header::is_keyed(inner[..end].split('[').next().unwrap_or_default())
+    let end = items::open_end(inner);
+    items::is_keyed(inner[..end].split('[').next().unwrap_or_default())
 }
 
 fn within(text: &str) -> &str {

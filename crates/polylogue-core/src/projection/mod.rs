@@ -6,6 +6,7 @@ mod fork;
 mod insight;
 mod memories;
 mod outcome;
+mod room;
 mod scene;
 mod text;
 mod timeline;
@@ -16,6 +17,7 @@ pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_at, request_behind};
 pub use memories::{memories, remembered};
 pub use outcome::{AgentCosts, Costs, Outcome, OutcomeLine, Status};
+pub use room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream};
 pub use scene::{
     Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
     SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, grouped, read_transcript, titled,

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use super::SceneText;
 use crate::{
     Conversation,
+    format::collaboration::{Mode, Settings},
     line::{Line, LineKind},
+    setup::{Agent, FormatSetup},
 };
 
 /// Plain text, as it would be printed.
@@ -75,9 +77,22 @@ fn directed(line: &Line) -> String {
 fn heading(conversation: &Conversation, mark: &str) -> String {
     let stage = conversation.stage();
     let setup = stage.setup();
-    let cast: Vec<String> =
-        stage.cast().agents().iter().map(|agent| format!("{} ({})", agent.name, agent.model)).collect();
-    let name = setup.format.name();
-    let title = format!("{}{}", name[..1].to_uppercase(), &name[1..]);
-    format!("{mark}{title} between {}\n{}, session {}\n", cast.join(" and "), stage.started_at(), setup.id)
+    let agents = stage.cast().agents().iter();
+    let title = match &setup.format {
+        // Others may have been handed over to; whoever was not is no part of it.
+        FormatSetup::Collaboration(Settings { mode: Mode::Single, speaker, .. }) => {
+            let called = agents.filter(|agent| agent.name == *speaker);
+            format!("Call to {}", called.map(named).collect::<String>())
+        }
+        format => {
+            let name = format.name();
+            let between: Vec<String> = agents.map(named).collect();
+            format!("{}{} between {}", name[..1].to_uppercase(), &name[1..], between.join(" and "))
+        }
+    };
+    format!("{mark}{title}\n{}, session {}\n", stage.started_at(), setup.id)
+}
+
+fn named(agent: &Agent) -> String {
+    format!("{} ({})", agent.name, agent.model)
 }

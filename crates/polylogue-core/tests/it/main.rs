@@ -7,6 +7,7 @@ mod collaboration;
 mod corpus;
 mod interview;
 mod properties;
+mod room;
 mod scene;
 mod scene_properties;
 mod support;

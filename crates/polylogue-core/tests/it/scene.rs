@@ -41,6 +41,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
         seed: 7,
         speech: false,
         templates: Default::default(),
+        room: None,
     }
 }
 

@@ -109,16 +109,13 @@ pub(crate) fn agent(name: &str) -> Agent {
 pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
     Setup {
         id: SessionId::from_bytes([0x11; 16]),
-        format: FormatSetup::Collaboration(Settings {
-            goal: "Write a fairy tale.".into(),
-            speaker: names[0].parse().unwrap(),
-            max_rounds,
-        }),
+        format: FormatSetup::Collaboration(Settings::new("Write a fairy tale.", names[0].parse().unwrap(), max_rounds)),
         cast: Cast::new(names.iter().map(|name| agent(name)).collect(), vec!["you".parse().unwrap()]).unwrap(),
         limits: Limits::default(),
         seed: 7,
         speech: false,
         templates: Default::default(),
+        room: None,
     }
 }
 
@@ -157,6 +154,7 @@ pub(crate) fn chorus(slots: u8) -> Setup {
         seed: 7,
         speech: true,
         templates: Default::default(),
+        room: None,
     }
 }
 

@@ -15,6 +15,7 @@ use polylogue_core::{
     ledger::Usage,
     line::{Clip, Delivery, LineKind, Speaker},
     reply::Repair,
+    room::{CallId, RoomCall, Target},
     setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
 };
 
@@ -24,6 +25,16 @@ pub fn id(n: u8) -> SessionId {
 }
 
 pub fn started(id: SessionId, goal: &str) -> Event {
+    begun(id, goal, None)
+}
+
+/// A session that answers in this room.
+pub fn started_in(room: &str, id: SessionId) -> Event {
+    let (room, call_id) = (room.parse().expect("a room's name"), CallId::from_random([7; 16]));
+    begun(id, "goal", Some(RoomCall { room, call_id, target: Target::Router, is_repeat: false }))
+}
+
+fn begun(id: SessionId, goal: &str, room: Option<RoomCall>) -> Event {
     let agents = ["gpt", "Zoë 🎭"].map(|name| Agent {
         name: name.parse().expect("a name"),
         model: "openai/gpt-4o".parse().expect("a model"),
@@ -33,9 +44,10 @@ pub fn started(id: SessionId, goal: &str) -> Event {
         price: None,
     });
     let cast = Cast::new(agents.into(), vec!["you there".parse().expect("a name")]).expect("two agents and a person");
-    let settings = Settings { goal: goal.into(), speaker: agent(), max_rounds: 6 };
+    let settings = Settings::new(goal, agent(), 6);
     let (format, limits) = (FormatSetup::Collaboration(settings), Limits::default());
-    let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates: Default::default() };
+    let templates = Default::default();
+    let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates, room };
     Event::Started { version: VERSION, setup: Arc::new(setup) }
 }
 

@@ -8,6 +8,7 @@ use polylogue_core::{
     event::Unreadable,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    room::{RoomId, RoomPlace},
 };
 
 /// A store of journals. An append is on disk when it returns, whole or not at all.
@@ -43,6 +44,34 @@ pub trait Journal: Send + Sync {
     /// Forgets what was put down at these places, for good: the journal keeps it, and nobody is reminded of it any
     /// more. Other places mean nothing.
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError>;
+
+    /// At most `limit` records of the sessions that answer in a room, after `after`, in the order in which they
+    /// were appended: an append is in its room's order when it returns, and places have no gaps. An unknown room
+    /// has none.
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError>;
+
+    /// The last place of a room; that before the first when nothing was said there.
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError>;
+
+    /// The rooms, the newest first.
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError>;
+}
+
+/// A record in its place in a room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoomRecord {
+    pub place: RoomPlace,
+    pub session: SessionId,
+    pub record: Arc<Record>,
+}
+
+/// A room in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomSummary {
+    pub room: RoomId,
+    pub started_at: Timestamp,
+    pub last_at: Timestamp,
+    pub head: RoomPlace,
 }
 
 /// A session in a list.

@@ -5,5 +5,6 @@ mod client;
 mod door;
 mod house;
 mod many;
+mod rooms;
 mod scenes;
 mod sessions;

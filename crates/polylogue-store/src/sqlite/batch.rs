@@ -6,6 +6,7 @@ use polylogue_core::{
     Event, Reason, Record, Timestamp,
     id::{AgentId, Seq, SessionId},
     projection,
+    room::RoomId,
 };
 use polylogue_runtime::port::{JournalError, Summary};
 
@@ -32,6 +33,8 @@ pub(super) struct Start {
     pub(super) title: String,
     pub(super) started_at: i64,
     pub(super) version: u32,
+    /// Where it answers in a room.
+    pub(super) room: Option<RoomId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +91,7 @@ impl Start {
             title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
             started_at: millis(forked.unwrap_or(first).at)?,
             version: *version,
+            room: setup.room.as_ref().map(|call| call.room.clone()),
         }))
     }
 }

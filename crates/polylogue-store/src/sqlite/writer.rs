@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     batch::{Batch, Turn},
-    failed, memories,
+    failed, memories, room,
 };
 
 /// How many appends are committed together at most.
@@ -133,6 +133,7 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
         insert.execute(params![place, row.at, row.event])?;
     }
     memories::write(transaction, key, batch)?;
+    room::log(transaction, key, batch)?;
     match batch.turn {
         None => {}
         Some(Turn::Ended(reason)) => {

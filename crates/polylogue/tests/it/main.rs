@@ -2,10 +2,13 @@
 
 mod acceptance;
 mod bad_input;
+mod bench;
 mod chorus;
 mod crash;
 mod folder;
 mod memory;
+mod room;
+mod server;
 mod sessions;
 mod stage;
 mod why;

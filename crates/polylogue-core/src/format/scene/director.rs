@@ -32,6 +32,8 @@ pub(super) struct Director {
     pub(super) shape: Arc<Shape>,
     /// Why the last reply could not be used, if it is asked for again.
     again: Option<Arc<str>>,
+    /// The feelings that it was last told.
+    felt: Option<String>,
     pub(super) failures_in_row: u32,
 }
 
@@ -72,6 +74,7 @@ impl Director {
             heard: 0,
             shape: Arc::new(shape),
             again: None,
+            felt: None,
             failures_in_row: 0,
         })
     }
@@ -90,7 +93,7 @@ impl Director {
             failed => &report.failed,
             stuck => report.stuck,
             is_circling => report.is_circling,
-            feelings => &report.feelings,
+            feelings => report.feelings.as_ref().filter(|feelings| self.felt.as_ref() != Some(feelings)),
         }
     }
 
@@ -121,6 +124,7 @@ impl Director {
         self.thread.push(Role::User, prompt);
         self.thread.push(Role::Assistant, answer.clone());
         self.heard = stage.transcript().lines().len();
+        self.felt.clone_from(&report.feelings);
     }
 
     pub(super) fn is_asked_again(&self) -> bool {
@@ -152,6 +156,7 @@ impl Director {
     fn forget(&mut self, mode: AgentMode) {
         if mode == AgentMode::Fresh {
             self.thread = Thread::default();
+            self.felt = None;
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Player {
     thread: Thread,
     /// How many lines of the transcript its thread covers.
     heard: usize,
+    /// The feelings that it was last told.
+    felt: Option<String>,
     pub(super) standing: Standing,
     pub(super) mood: Mood,
     /// Whether it is to put down what it remembers.
@@ -47,6 +49,7 @@ pub(super) enum Standing {
     Open {
         prompt: Arc<str>,
         covers: usize,
+        feelings: Option<String>,
     },
     Spoke,
     Silent,
@@ -91,6 +94,7 @@ impl Player {
             grammar: grammar(&others),
             thread: Thread::default(),
             heard: 0,
+            felt: None,
             standing: Standing::Out,
             mood: Mood::default(),
             owes_memory: false,
@@ -108,7 +112,8 @@ impl Player {
     /// Gives it a place in the beat that begins.
     pub(super) fn open(&mut self, stage: &Stage, update: &Update<'_>) {
         let prompt = stage.templates().render("scene_update.j2", &self.variables(stage, update));
-        self.standing = Standing::Open { prompt, covers: stage.transcript().lines().len() };
+        let (covers, feelings) = (stage.transcript().lines().len(), update.feelings.clone());
+        self.standing = Standing::Open { prompt, covers, feelings };
     }
 
     pub(super) fn variables(&self, stage: &Stage, update: &Update<'_>) -> Value {
@@ -120,7 +125,7 @@ impl Player {
             beat => update.beat,
             lines => self.news(lines, settings),
             last_event => last,
-            feelings => &update.feelings,
+            feelings => update.feelings.as_ref().filter(|feelings| self.felt.as_ref() != Some(feelings)),
             notes => &update.notes,
             is_fresh => settings.agent_mode == AgentMode::Fresh,
         }
@@ -142,10 +147,12 @@ impl Player {
 
     /// What it was told and what it answered, as it came, is the past of its next request.
     pub(super) fn remember(&mut self, answer: &Arc<str>, mode: AgentMode) {
-        if let (Standing::Open { prompt, covers }, AgentMode::Thread) = (&self.standing, mode) {
+        if let (Standing::Open { prompt, covers, feelings }, AgentMode::Thread) = (&self.standing, mode) {
             self.thread.push(Role::User, prompt.clone());
             self.thread.push(Role::Assistant, answer.clone());
             self.heard = *covers;
+            // What its thread says already is said again only when it changes.
+            self.felt.clone_from(feelings);
         }
     }
 

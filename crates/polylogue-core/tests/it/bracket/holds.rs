@@ -2,9 +2,9 @@
 
 use polylogue_core::bracket::{Action, MAX_TEXT, read};
 
-pub const OTHERS: [&str; 3] = ["Bob", "Charlie Brown", "Dr. [X], \"Jr\""];
+const OTHERS: [&str; 3] = ["Bob", "Charlie Brown", "Dr. [X], \"Jr\""];
 
-pub fn check(reply: &str) {
+pub(super) fn check(reply: &str) {
     let (action, _) = read(reply, "Alice", &OTHERS);
     // Its rendering reads as itself.
     let rendered = action.to_string();

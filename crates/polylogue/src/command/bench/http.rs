@@ -18,7 +18,8 @@ use polylogue_runtime::{
     port::{Journal, NoVoice, SystemClock},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, House, ModelInfo, Refusal, SceneRequest, Settings, VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, CollaborationRequest, House, ModelInfo, Refusal, SceneRequest, Settings, VoiceInfo,
+    serve,
 };
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
@@ -64,6 +65,10 @@ impl House for BenchHouse {
 
     async fn scene(&self, _: SceneRequest) -> Result<Setup, Refusal> {
         Err(Refusal::request("the bench plays no scenes"))
+    }
+
+    async fn collaboration(&self, _: CollaborationRequest) -> Result<Setup, Refusal> {
+        Err(Refusal::request("here are only choruses"))
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {

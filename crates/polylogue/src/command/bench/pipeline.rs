@@ -111,5 +111,6 @@ pub(super) fn six_slots(model: &ModelRef) -> Result<Setup, Failure> {
         seed: 1,
         speech: true,
         templates: Default::default(),
+        room: None,
     })
 }

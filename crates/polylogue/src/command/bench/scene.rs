@@ -176,6 +176,7 @@ fn setup(beats: u32, characters: usize, mode: AgentMode, model: &ModelRef) -> Re
         seed: 1,
         speech: false,
         templates: Default::default(),
+        room: None,
     })
 }
 

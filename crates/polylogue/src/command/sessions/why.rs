@@ -82,5 +82,6 @@ async fn setup(
         seed: common.seed.map_or_else(engine::new_seed, Ok)?,
         speech: false,
         templates: config.templates()?,
+        room: None,
     })
 }
