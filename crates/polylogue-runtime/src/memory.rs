@@ -10,7 +10,7 @@ use polylogue_core::{
     Event, Reason, Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
-    projection,
+    projection::{self, waits_for_person},
     room::{RoomId, RoomPlace},
 };
 
@@ -82,7 +82,7 @@ impl Journal for MemoryJournal {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         let mut open: Vec<Summary> = self.lock().sessions.values().filter_map(|journal| summarize(journal)).collect();
-        open.retain(|summary| summary.reason.is_none());
+        open.retain(|summary| summary.reason.is_none() && !summary.is_waiting);
         open.sort_by_key(|summary| (summary.started_at, summary.id));
         Ok(open.into_iter().map(|summary| summary.id).collect())
     }
@@ -159,6 +159,7 @@ fn summarize(journal: &[Arc<Record>]) -> Option<Summary> {
         last_at: last.at,
         head: last.seq,
         reason: journal.iter().rev().find_map(|record| ended(&record.event)).flatten(),
+        is_waiting: journal.iter().rev().find_map(|record| waits_for_person(&record.event)).unwrap_or_default(),
     })
 }
 

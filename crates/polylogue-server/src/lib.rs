@@ -18,7 +18,8 @@ mod stream;
 pub use app::App;
 pub use error::{Code, Refusal};
 pub use house::{
-    AgentInfo, ChorusRequest, CollaborationRequest, House, ModelInfo, SceneRequest, SlotRequest, VoiceInfo,
+    AgentInfo, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelConfigRequest, ModelInfo,
+    ParticipantRequest, SceneRequest, SlotRequest, VoiceInfo,
 };
 pub use listen::serve;
 pub use settings::{BadSettings, Settings};

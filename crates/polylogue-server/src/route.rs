@@ -3,6 +3,7 @@
 mod audio;
 mod catalog;
 mod chat;
+mod discussions;
 mod health;
 mod rooms;
 mod scenes;
@@ -40,6 +41,8 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(chat::begin))
         .routes(routes!(chat::follow))
+        .routes(routes!(discussions::list, discussions::create))
+        .routes(routes!(discussions::show, discussions::say, discussions::change))
         .routes(routes!(scenes::begin))
         .routes(routes!(scenes::report))
         .routes(routes!(rooms::list))

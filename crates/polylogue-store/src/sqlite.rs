@@ -5,11 +5,13 @@
 //! the async runtime.
 
 mod batch;
+mod discussion;
 mod memories;
 mod open;
 mod reader;
 mod room;
 mod schema;
+mod views;
 mod writer;
 
 use std::{path::Path, sync::Arc};

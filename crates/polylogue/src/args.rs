@@ -54,6 +54,9 @@ pub(crate) enum Command {
     Chorus(Chorus),
     /// Two agents or more hand a task back and forth, within bounds
     Collaborate(Collaborate),
+    /// An orderly discussion that waits for its people
+    #[command(subcommand)]
+    Discuss(Discuss),
     /// Characters play a scene, directed to its end by a moderator
     Scene(Scene),
     /// The recorded conversations
@@ -121,6 +124,40 @@ pub(crate) struct Scene {
     /// Where the transcript goes, in a folder of the scene's name [default: data/scenes]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Discuss {
+    /// Begin one; agents before the first person speak at once
+    New {
+        /// What it is called
+        #[arg(long, value_name = "TITLE")]
+        title: String,
+        /// What it is about, in more words
+        #[arg(long, value_name = "TEXT")]
+        topic: Option<String>,
+        /// Who takes part, in the order in which they speak: manager, leader or specialist with an agent, or
+        /// user, who is a person
+        #[arg(long, required = true, value_name = "ROLE=AGENT|user[=NAME]")]
+        participant: Vec<String>,
+        /// After how many rounds it is complete [default: 3]
+        #[arg(long, value_name = "N")]
+        max_rounds: Option<u32>,
+    },
+    /// Say something when it is a person's turn, and hear the agents up to the next
+    Say {
+        /// The discussion: its id, the beginning of it, or `last`
+        id: String,
+        text: String,
+        /// Who speaks [default: whose turn it is]
+        #[arg(long = "as", value_name = "PERSON")]
+        person: Option<String>,
+    },
+    /// Show one: what was said, and whose turn it is
+    Show {
+        /// The discussion: its id, the beginning of it, or `last`
+        id: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod chorus;
 pub(crate) mod collaborate;
+pub(crate) mod discuss;
 pub(crate) mod doctor;
 pub(crate) mod models;
 pub(crate) mod scene;

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use crate::{failure::Failure, scene::Moderator};
 
 const DEFAULT_FILE: &str = "polylogue.toml";
+const DEFAULT_CHARACTERS: &str = ".claude/agents";
 const DEFAULT_STORE: &str = "sqlite:data/polylogue.db";
 
 #[derive(Debug, Default, Deserialize)]
@@ -164,21 +165,15 @@ pub(crate) struct Scene {
     pub(crate) moderator: Option<Moderator>,
     /// Whether lines are spoken unless the scene or the command says otherwise.
     pub(crate) speech: bool,
-    /// Where the characters are.
-    pub(crate) agents: PathBuf,
+    /// Where the characters are, beside the file.
+    agents: Option<PathBuf>,
     /// Where the transcripts go.
     pub(crate) out: PathBuf,
 }
 
 impl Default for Scene {
     fn default() -> Self {
-        Scene {
-            model: None,
-            moderator: None,
-            speech: false,
-            agents: PathBuf::from(".claude/agents"),
-            out: PathBuf::from("data/scenes"),
-        }
+        Scene { model: None, moderator: None, speech: false, agents: None, out: PathBuf::from("data/scenes") }
     }
 }
 
@@ -202,6 +197,12 @@ impl Config {
             templates.insert(name, text.into());
         }
         Ok(templates)
+    }
+
+    /// Where the characters of scenes are.
+    pub(crate) fn characters(&self) -> PathBuf {
+        let beside = self.scene.agents.as_ref().map(|agents| self.folder.join(agents));
+        beside.unwrap_or_else(|| PathBuf::from(DEFAULT_CHARACTERS))
     }
 
     /// What it says about models.

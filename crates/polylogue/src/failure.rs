@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use polylogue_core::{NotAJournal, setup::BadSetup};
+use polylogue_core::{NotAJournal, Rejected, setup::BadSetup};
 use polylogue_providers::script::BadScript;
 use polylogue_runtime::{HubError, port::JournalError};
 use polylogue_store::OpenError;
@@ -145,6 +145,9 @@ impl From<HubError> for Failure {
     fn from(error: HubError) -> Failure {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
+            HubError::Rejected(Rejected::EmptyMessage | Rejected::TooLong(..) | Rejected::NotInCast(_)) => {
+                Code::InvalidRequest
+            }
             HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,

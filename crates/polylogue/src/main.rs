@@ -6,6 +6,7 @@ mod chorus;
 mod collaboration;
 mod command;
 mod config;
+mod discussion;
 mod engine;
 mod failure;
 mod follow;
@@ -52,6 +53,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Serve(serve) => command::serve::run(args.common, serve).await,
         Command::Chorus(chorus) => command::chorus::run(&args.common, chorus).await,
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
+        Command::Discuss(discuss) => command::discuss::run(&args.common, discuss).await,
         Command::Scene(scene) => command::scene::run(&args.common, scene).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),

@@ -52,4 +52,4 @@ pub(crate) fn of(common: &Common, format: &FormatSetup, out: &Path) -> Box<dyn V
 }
 
 pub(crate) use scene::in_style;
-pub(crate) use terminal::{Style, costs_in_words, costs_of};
+pub(crate) use terminal::{Style, costs_in_words, costs_of, state};

@@ -165,6 +165,7 @@ impl Rules for Interview {
             | Event::HumanSpoke { .. }
             | Event::Collaboration(_)
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Scene(_)
             | Event::Ended { .. } => {}
         }

@@ -6,6 +6,7 @@
 
 pub mod chorus;
 pub mod collaboration;
+pub mod discussion;
 pub mod interview;
 pub mod scene;
 
@@ -18,12 +19,13 @@ use crate::{
     line::Line,
     reason::{Ending, Reason},
     reply::Repair,
-    setup::{BadSetup, Change, FormatSetup, Setup},
+    setup::{BadSetup, Cast, Change, FormatSetup, Setup},
     stage::Stage,
     step::Rejected,
 };
 use chorus::Chorus;
 use collaboration::Collaboration;
+use discussion::{Discussion, Participant};
 use interview::Interview;
 use scene::Scene;
 
@@ -32,6 +34,8 @@ use scene::Scene;
 pub(crate) enum Wants {
     /// These agents asked, all at once.
     Asks(Vec<Place>),
+    /// This person to speak.
+    Await(PersonId),
     /// It is over but for these, which are left out when a limit is in their way.
     Epilogue(Vec<Place>, Reason),
     End(Reason),
@@ -65,6 +69,16 @@ pub(crate) trait Rules {
 
     /// Whether this person may speak now; the words themselves have been looked at already.
     fn may_speak(&self, stage: &Stage, who: &PersonId) -> Result<(), Rejected>;
+
+    /// What follows when a person has spoken.
+    fn heard(&self, _stage: &Stage, _who: &PersonId) -> Vec<Event> {
+        Vec::new()
+    }
+
+    /// Whether others may take part from here on, and what is recorded of that.
+    fn reseat(&self, _stage: &Stage, _seats: Vec<Participant>, _cast: Cast) -> Result<Vec<Event>, Rejected> {
+        Err(Rejected::FixedSeats)
+    }
 
     /// What follows when a line's clip is made, or has failed.
     fn clipped(&self, _stage: &Stage, _line: LineId, _is_made: bool) -> Vec<Event> {
@@ -115,6 +129,7 @@ pub(crate) trait Rules {
 pub(crate) enum Format {
     Collaboration(Collaboration),
     Chorus(Chorus),
+    Discussion(Discussion),
     Scene(Box<Scene>),
     Interview(Box<Interview>),
 }
@@ -127,6 +142,7 @@ impl Format {
                 Collaboration::new(settings, stage, started).map(Format::Collaboration)
             }
             FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
+            FormatSetup::Discussion(settings) => Discussion::new(settings, stage).map(Format::Discussion),
             FormatSetup::Scene(settings) => Scene::new(settings, stage, started).map(Box::new).map(Format::Scene),
             FormatSetup::Interview(settings) => {
                 Interview::new(settings, stage, started).map(Box::new).map(Format::Interview)
@@ -138,6 +154,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Discussion(discussion) => discussion,
             Format::Scene(scene) => &**scene,
             Format::Interview(interview) => &**interview,
         }
@@ -147,6 +164,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Discussion(discussion) => discussion,
             Format::Scene(scene) => &mut **scene,
             Format::Interview(interview) => &mut **interview,
         }

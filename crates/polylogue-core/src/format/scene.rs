@@ -605,6 +605,7 @@ impl Rules for Scene {
             | Event::HumanSpoke { .. }
             | Event::Collaboration(_)
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Ended { .. } => {}
         }
     }

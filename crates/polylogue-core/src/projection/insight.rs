@@ -6,7 +6,7 @@ use crate::{
     Conversation, NotAJournal, Record, Step,
     ask::Ask,
     event::Event,
-    format::{chorus, scene},
+    format::{chorus, discussion, scene},
     id::{AskId, LineId, Seq},
 };
 
@@ -86,6 +86,7 @@ fn ask_of(event: &Event) -> Option<&AskId> {
         | Event::AskFailed { ask, .. }
         | Event::AskCut { ask, .. }
         | Event::Chorus(chorus::Decision::Reasked { ask, .. })
+        | Event::Discussion(discussion::Decision::Reasked { ask, .. })
         | Event::Scene(
             scene::Decision::StayedSilent { ask, .. }
             | scene::Decision::Salvaged { ask, .. }
@@ -101,6 +102,7 @@ fn ask_of(event: &Event) -> Option<&AskId> {
         | Event::HumanSpoke { .. }
         | Event::Collaboration(_)
         | Event::Chorus(_)
+        | Event::Discussion(_)
         | Event::Scene(_)
         | Event::Ended { .. } => None,
     }

@@ -2,6 +2,7 @@
 
 mod captions;
 mod chorus;
+mod discussion;
 mod fork;
 mod insight;
 mod memories;
@@ -13,6 +14,10 @@ mod timeline;
 
 pub use captions::{srt, vtt};
 pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError};
+pub use discussion::{
+    AgentRow, DiscussionChange, DiscussionEntry, DiscussionState, DiscussionStatus, LogRow, Metadata, ModelConfig,
+    NotADiscussion, ParticipantRow, ProjectRow, discussion_changes, waits_for_person,
+};
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_at, request_behind};
 pub use memories::{memories, remembered};

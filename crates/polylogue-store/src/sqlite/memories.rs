@@ -13,15 +13,14 @@ use polylogue_runtime::port::JournalError;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 
 use super::{
-    batch::Batch,
     failed,
     writer::{MAX_SEQ, SEQ_BITS},
 };
 
-/// Writes down who remembers something with this batch. The story is in the session's first record, which may
+/// Writes down where somebody remembers something in the session with this key. The story is in the session's first record, which may
 /// have been written long before.
-pub(super) fn write(transaction: &Transaction<'_>, key: i64, batch: &Batch) -> rusqlite::Result<()> {
-    if batch.remembered.is_empty() {
+pub(super) fn write(transaction: &Transaction<'_>, key: i64, remembered: &[(Seq, AgentId)]) -> rusqlite::Result<()> {
+    if remembered.is_empty() {
         return Ok(());
     }
     let mut insert = transaction.prepare_cached(
@@ -30,7 +29,7 @@ pub(super) fn write(transaction: &Transaction<'_>, key: i64, batch: &Batch) -> r
          WHERE place = ?3 AND event ->> '$.setup.format.story' IS NOT NULL",
     )?;
     let first = key << SEQ_BITS;
-    for (seq, character) in &batch.remembered {
+    for (seq, character) in remembered {
         insert.execute(params![first + seq.0 as i64, character.as_str(), first + 1])?;
     }
     Ok(())

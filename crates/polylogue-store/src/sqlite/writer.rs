@@ -132,7 +132,6 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
     for (place, row) in (first..).zip(&batch.rows) {
         insert.execute(params![place, row.at, row.event])?;
     }
-    memories::write(transaction, key, batch)?;
     room::log(transaction, key, batch)?;
     match batch.turn {
         None => {}
@@ -146,6 +145,12 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
             reopen.execute(params![key, version])?;
         }
     }
+    if let Some(waiting) = batch.waiting {
+        let mut wait =
+            transaction.prepare_cached("UPDATE sessions SET waiting = ?2 WHERE key = ?1 AND waiting <> ?2")?;
+        wait.execute(params![key, waiting])?;
+    }
+    batch.views.write(transaction, batch.session, key)?;
     Ok(Ok(()))
 }
 

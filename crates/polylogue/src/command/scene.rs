@@ -20,7 +20,7 @@ pub(crate) async fn run(common: &Common, args: Scene) -> Result<ExitCode, Failur
     config.scene.out = args.out.unwrap_or(config.scene.out);
     let file = scene::read(&args.file)?;
     let engine = Engine::open(common, &config)?;
-    let characters = Folder(args.agents.unwrap_or_else(|| config.scene.agents.clone()));
+    let characters = Folder(args.agents.unwrap_or_else(|| config.characters()));
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let setup = scene::setup(Wish { file, folder: Some(folder), characters: &characters }, common, &config, &engine)?;
     let setup = memory::brought_along(setup, &*engine.journal).await?;

@@ -7,8 +7,8 @@ use polylogue_core::{Setup, id::SessionId};
 use polylogue_providers::{catalogue, resolve::resolve};
 use polylogue_runtime::HubSettings;
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, House, ModelInfo, Refusal, SceneRequest, Settings,
-    VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal,
+    SceneRequest, Settings, VoiceInfo, serve,
 };
 use tokio::net::TcpListener;
 
@@ -18,6 +18,7 @@ use crate::{
     chorus::{self, Wish},
     collaboration,
     config::Config,
+    discussion,
     engine::{self, Engine},
     failure::Failure,
     memory,
@@ -92,6 +93,13 @@ impl ThisHouse {
     fn knows(&self, name: &str) -> bool {
         agents::names(&self.config).contains(&name) || (!self.is_file(name) && resolve(name).is_ok())
     }
+
+    fn must_be_no_file(&self, name: &str) -> Result<(), Refusal> {
+        match self.is_file(name) {
+            true => Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{name}`"))),
+            false => Ok(()),
+        }
+    }
 }
 
 #[async_trait]
@@ -101,16 +109,22 @@ impl House for ThisHouse {
             return Err(Refusal::request("`slots` is empty: name one to six, or leave it out"));
         }
         let slots = request.slots.unwrap_or_default();
-        if let Some(slot) = slots.iter().find(|slot| self.is_file(&slot.agent_id)) {
-            return Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{}`", slot.agent_id)));
-        }
+        slots.iter().try_for_each(|slot| self.must_be_no_file(&slot.agent_id))?;
         let slots = slots.into_iter().map(|slot| (slot.slot_id, slot.agent_id)).collect();
         let wish = Wish { message: request.message, slots, seed: request.seed, speech: request.speech };
         chorus::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)
     }
 
+    async fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal> {
+        for participant in &request.participants {
+            let model = participant.ai_model_config.as_ref().and_then(|config| config.model.as_ref());
+            participant.agent.iter().chain(model).try_for_each(|name| self.must_be_no_file(name))?;
+        }
+        discussion::setup(request, &self.common, &self.config, &self.engine).map_err(refusal)
+    }
+
     async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal> {
-        let folder = Folder(self.config.scene.agents.clone());
+        let folder = Folder(self.config.characters());
         let characters = Given { texts: request.agents, or: &folder };
         let wish = scene::Wish { file: request.file, folder: None, characters: &characters };
         let setup = scene::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)?;

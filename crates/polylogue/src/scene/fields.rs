@@ -120,7 +120,10 @@ impl Fields {
 pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
     let Value::Object(object) = file else {
         let problem = format!("A scene file is an object with `name`, `prompt` and `characters`, not {}", shown(file));
-        return (Fields::default(), vec![problem]);
+        // Nothing more can be said about it.
+        let unreadable = || UNREADABLE.to_owned();
+        let max_beats = Settings::DEFAULT_BEATS;
+        return (Fields { name: unreadable(), prompt: unreadable(), max_beats, ..Fields::default() }, vec![problem]);
     };
     let mut reader = Reader { given: BTreeMap::new(), problems: Vec::new() };
     reader.take_up(object);

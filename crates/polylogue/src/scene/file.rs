@@ -52,7 +52,9 @@ fn json(text: &str) -> Result<Value, String> {
 }
 
 pub(super) fn yaml(text: &str) -> Result<Value, String> {
-    serde_saphyr::from_str(text).map_err(|error| {
+    // A name such as `y` or `No` is a text here, as it is to people.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let place = error.location().map(|at| format!(" (line {}, column {})", at.line(), at.column()));
         let problem = error.without_snippet().to_string();
         let first_line = problem.lines().next().unwrap_or_default();

@@ -103,3 +103,26 @@ fn unreadable(name: &AgentId, reason: String, place: &str) -> NotLoaded {
     let advice = format!("Character '{name}' cannot be used: {reason}. Look at {place}.");
     NotLoaded { character: name.to_string(), reason, advice }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_along_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["alice", "Bob"] {
+            std::fs::write(folder.path().join(format!("{name}.md")), "Of the folder.").unwrap();
+        }
+        let folder = Folder(folder.path().to_owned());
+        let texts = BTreeMap::from([("Alice".to_owned(), "# Alice A.\nCame along.".to_owned())]);
+        let given = Given { texts, or: &folder };
+        let load = |name: &str| given.load(&name.parse().unwrap());
+        let alice = load("alice").unwrap();
+        assert_eq!((alice.id.as_str(), alice.name.as_str(), alice.folder), ("Alice", "Alice A.", None));
+        let bob = load("BOB").unwrap();
+        assert_eq!((bob.id.as_str(), bob.persona.as_deref()), ("Bob", Some("Of the folder.")));
+        assert!(bob.folder.is_some());
+        assert_eq!(load("carol").unwrap_err().reason, "file not found");
+    }
+}

@@ -15,7 +15,7 @@ use polylogue_core::{
     id::{AgentId, AskId, Purpose},
     line::{Line, LineKind, Speaker},
     projection::{Costs, Entry, entry, titled},
-    setup::FormatSetup,
+    setup::{FormatSetup, ModelRef},
 };
 
 use super::{
@@ -82,7 +82,8 @@ impl Scene {
             Decision::StayedSilent { ask, nonverbal } if self.style.is_rich() => {
                 let acts: Vec<String> = nonverbal.iter().map(|act| format!(" *{act}*")).collect();
                 let name = name_of(&ask.agent, conversation);
-                self.aside(&format!("{name} says nothing.{}", acts.concat()));
+                let mark = if acts.is_empty() { "." } else { "," };
+                self.aside(&format!("{name} says nothing{mark}{}", acts.concat()));
             }
             Decision::Judged { judgement, .. } => self.progress = Some(judgement.progress),
             Decision::Unjudged { problem, stands_in, .. } => {
@@ -125,13 +126,8 @@ impl View for Scene {
         self.beat = conversation.beats().unwrap_or_default();
         self.status.enable_steady_tick(Duration::from_millis(150));
         let Some(settings) = settings(conversation) else { return };
-        let cast: Vec<String> = stage
-            .cast()
-            .everyone()
-            .map(|agent| format!("{} ({})", settings.name_of(&agent.name), agent.model))
-            .collect();
         if stderr().is_terminal() {
-            let hint = format!("{}\nsession {} · Ctrl-C stops", cast.join(", "), stage.setup().id);
+            let hint = format!("{}\nsession {} · Ctrl-C stops", played_by(conversation), stage.setup().id);
             self.status.suspend(|| eprintln!("{}\n", self.style.dim(&hint)));
         }
         if !has_past {
@@ -142,14 +138,7 @@ impl View for Scene {
     fn record(&mut self, record: &Record, conversation: &Conversation) {
         match &record.event {
             Event::Asked { ask, .. } => self.thinking.push(ask.clone()),
-            Event::Answered { ask, .. } => self.thinking.retain(|other| other != ask),
-            Event::AskFailed { ask, failure, .. } => {
-                self.thinking.retain(|other| other != ask);
-                if ask.purpose == Purpose::Act {
-                    let name = name_of(&ask.agent, conversation).to_owned();
-                    self.aside(&format!("{name} could not answer: {}", failure.message));
-                }
-            }
+            Event::Answered { ask, .. } | Event::AskFailed { ask, .. } => self.thinking.retain(|other| other != ask),
             Event::AskCut { ask, partial, .. } => {
                 self.thinking.retain(|other| other != ask);
                 if ask.purpose == Purpose::Act && !partial.trim().is_empty() {
@@ -189,11 +178,11 @@ impl View for Scene {
         };
         let beats = conversation.beats().unwrap_or_default();
         let costs = costs_in_words(&Costs::of(conversation));
-        let end = format!("{state} · {beats} beats · {costs} · session {}", stage.setup().id);
-        output::line(self.style.dim(&end));
-        if let Some(folder) = self.folder.as_ref().filter(|_| stage.ended().is_some()) {
-            output::line(self.style.dim(&folder.join("transcript.txt").display().to_string()));
-        }
+        output::line(self.style.dim(&format!("{state} · {beats} beats · {costs}")));
+        let folder = self.folder.as_ref().filter(|_| stage.ended().is_some());
+        let transcript = folder.map(|folder| format!(" · {}", folder.join("transcript.txt").display()));
+        let place = format!("session {}{}", stage.setup().id, transcript.unwrap_or_default());
+        output::line(self.style.dim(&place));
     }
 }
 
@@ -245,6 +234,20 @@ pub(crate) fn in_style(style: Style, line: &Line, settings: &Settings, conversat
     }
 }
 
+/// Who plays whom.
+fn played_by(conversation: &Conversation) -> String {
+    let mut by_model: Vec<(&ModelRef, Vec<&str>)> = Vec::new();
+    for agent in conversation.stage().cast().everyone() {
+        let name = name_of(&agent.name, conversation);
+        match by_model.iter_mut().find(|(model, _)| **model == agent.model) {
+            Some((_, names)) => names.push(name),
+            None => by_model.push((&agent.model, vec![name])),
+        }
+    }
+    let played = by_model.iter().map(|(model, names)| format!("{}: {model}", names.join(", ")));
+    played.collect::<Vec<_>>().join("\n")
+}
+
 fn name_in<'a>(line: &'a Line, settings: &'a Settings) -> &'a str {
     match &line.speaker {
         Speaker::Agent(agent) => settings.name_of(agent),
@@ -255,7 +258,10 @@ fn name_in<'a>(line: &'a Line, settings: &'a Settings) -> &'a str {
 fn settings(conversation: &Conversation) -> Option<&Settings> {
     match &conversation.stage().setup().format {
         FormatSetup::Scene(settings) => Some(settings),
-        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Interview(_) => None,
+        FormatSetup::Collaboration(_)
+        | FormatSetup::Chorus(_)
+        | FormatSetup::Discussion(_)
+        | FormatSetup::Interview(_) => None,
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{AnsiColors, OwoColorize};
 use polylogue_core::{
-    Conversation, Event, Record,
-    format::chorus::Turn,
+    Conversation, Event, Record, Step,
+    format::{chorus::Turn, discussion::Decision},
     id::AskId,
     ledger::Account,
     line::{Line, LineKind, Speaker},
@@ -184,6 +184,12 @@ impl View for Terminal {
         if let Event::AskFailed { ask, failure, .. } = &record.event {
             self.print(&self.style.dim(&format!("[{} could not answer: {}]\n", ask.agent, failure.message)));
         }
+        if let Event::Discussion(Decision::TurnTaken { turn, failure: Some(failure), .. }) = &record.event
+            && failure.kind.is_none()
+        {
+            let speaker = turn.participant.name();
+            self.print(&self.style.dim(&format!("[{speaker} could not answer: {}]\n", failure.message)));
+        }
         if let Event::AskCut { ask, partial, .. } = &record.event
             && let Some(text) = reply::preview(partial).filter(|text| !text.trim().is_empty())
         {
@@ -207,9 +213,21 @@ impl View for Terminal {
     fn close(&mut self, conversation: &Conversation) {
         self.status.finish_and_clear();
         let stage = conversation.stage();
-        let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
         let costs = costs_in_words(&Costs::of(conversation));
-        output::line(self.style.dim(&format!("{state} · {costs} · session {}", stage.setup().id)));
+        output::line(self.style.dim(&format!("{} · {costs} · session {}", state(conversation), stage.setup().id)));
+    }
+}
+
+/// How the session stands, in words.
+pub(crate) fn state(conversation: &Conversation) -> String {
+    let awaited = conversation.next().into_iter().find_map(|step| match step {
+        Step::AwaitHuman(person) => Some(person),
+        Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
+    });
+    match (conversation.stage().ended(), awaited) {
+        (Some(reason), _) => format!("ended: {reason}"),
+        (None, Some(person)) => format!("waiting for {person}"),
+        (None, None) => "unfinished".to_owned(),
     }
 }
 
@@ -217,6 +235,7 @@ impl View for Terminal {
 fn counter(ask: &AskId, conversation: &Conversation) -> String {
     match &conversation.stage().setup().format {
         FormatSetup::Collaboration(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
+        FormatSetup::Discussion(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
         FormatSetup::Chorus(_) => format!("turn {} of 3", Turn::at(ask.turn).index()),
         FormatSetup::Scene(settings) => format!("beat {} of at most {}", ask.turn + 1, settings.max_beats),
         FormatSetup::Interview(settings) => format!("about line {}", settings.line),

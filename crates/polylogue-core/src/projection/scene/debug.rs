@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{played::PlayedScene, report::failure_in_words};
+use super::{played::without_conclusion, report::failure_in_words};
 use crate::{
     Conversation, Reason, Record, Timestamp,
     event::Event,
@@ -24,10 +24,6 @@ pub fn debug_log(records: &[Record]) -> Option<String> {
         log.conversation.apply(record);
         log.record(record);
     }
-    let played = PlayedScene::of(records)?;
-    for warning in &played.warnings {
-        log.line(records.last()?.at, "WARN", warning);
-    }
     Some(log.text)
 }
 
@@ -42,7 +38,7 @@ impl Log {
     /// One thing that happened: when, what it is, and what there is to say of it. Text of several lines is indented.
     fn line(&mut self, at: Timestamp, what: &str, text: impl AsRef<str>) {
         let ms = at.since(self.began);
-        let text = text.as_ref().trim_end().replace('\n', "\n                    ");
+        let text = text.as_ref().trim_end().replace('\n', "\n                     ");
         let _ = writeln!(self.text, "{:>6}.{:03}  {what:<7}  {text}", ms / 1000, ms % 1000);
     }
 
@@ -107,7 +103,11 @@ impl Log {
             Event::Resumed { .. } => self.line(at, "resumed", ""),
             Event::Forked { from, at: seq, .. } => self.line(at, "forked", format!("from {from} at record {seq}")),
             Event::Ended { reason, .. } => self.line(at, "END", reason.as_str()),
-            Event::Started { .. } | Event::HumanSpoke { .. } | Event::Collaboration(_) | Event::Chorus(_) => {}
+            Event::Started { .. }
+            | Event::HumanSpoke { .. }
+            | Event::Collaboration(_)
+            | Event::Chorus(_)
+            | Event::Discussion(_) => {}
         }
     }
 
@@ -149,6 +149,10 @@ impl Log {
                 let goal = if *goal_achieved { "the goal is reached" } else { "the goal is not reached" };
                 let level = if *reason == Reason::Failed { "ERROR" } else { "over" };
                 self.line(at, level, format!("{reason}: {goal}"));
+                if *reason == Reason::MaxBeatsExceeded {
+                    let beats = self.conversation.beats().unwrap_or_default();
+                    self.line(at, "WARN", without_conclusion(beats));
+                }
             }
             Decision::Remembered { character, text } => {
                 let text = format!("{}: {text}", self.name(character));

@@ -147,6 +147,7 @@ impl PlayedScene {
             | Event::HumanSpoke { .. }
             | Event::Collaboration(_)
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Ended { .. } => {}
         }
     }
@@ -176,8 +177,7 @@ impl PlayedScene {
             Decision::Concluded { reason, goal_achieved } => {
                 self.goal_achieved = *goal_achieved;
                 if *reason == crate::Reason::MaxBeatsExceeded {
-                    let beats = self.total_beats();
-                    self.warnings.push(format!("Scene reached max beats ({beats}) without natural conclusion"));
+                    self.warnings.push(without_conclusion(self.total_beats()));
                 }
             }
             Decision::NotRemembered { character, problem } => {
@@ -196,4 +196,9 @@ impl PlayedScene {
     fn is_character(&self, agent: &AgentId) -> bool {
         self.conversation.stage().cast().agents().iter().any(|other| other.name == *agent)
     }
+}
+
+/// What is said about a scene that used up its beats.
+pub(super) fn without_conclusion(beats: u32) -> String {
+    format!("Scene reached max beats ({beats}) without natural conclusion")
 }

@@ -67,46 +67,40 @@ fn show(common: &Common, beat: &Beat, played: &PlayedScene) {
 
 fn in_words(beat: &Beat, played: &PlayedScene, style: Style) -> String {
     let name = |agent: &AgentId| played.name_of(agent).to_owned();
-    let mut text = format!("{}\n\n", style.bold(&format!("── beat {} ──", beat.number)));
-    let mut row = |what: &str, words: String| {
-        if !words.is_empty() {
-            text.push_str(&format!("{} {words}\n", style.dim(&format!("{what:<8}"))));
-        }
+    let row = |what: &str, words: String| match words.is_empty() {
+        true => String::new(),
+        false => format!("{} {words}\n", style.dim(&format!("{what:<8}"))),
     };
+    let mut text = format!("{}\n\n", style.bold(&format!("── beat {} ──", beat.number)));
     for note in &beat.notes {
         let to = note.to.as_ref().map_or("everybody".to_owned(), name);
-        row("note", format!("to {to} ({}): {}", note.kind.as_str(), note.text));
+        text += &row("note", format!("to {to} ({}): {}", note.kind.as_str(), note.text));
     }
-    let told = !beat.notes.is_empty();
-    if told {
+    if !beat.notes.is_empty() {
         text.push('\n');
     }
     for line in beat.lines.iter().filter_map(|id| played.conversation.stage().transcript().get(*id)) {
-        text.push_str(&in_style(style, line, &played.settings, &played.conversation));
+        text += &in_style(style, line, &played.settings, &played.conversation);
         text.push('\n');
     }
-    let mut row = |what: &str, words: String| {
-        if !words.is_empty() {
-            text.push_str(&format!("{} {words}\n", style.dim(&format!("{what:<8}"))));
-        }
-    };
     for silence in &beat.silent {
         let acts: Vec<String> = silence.nonverbal.iter().map(|act| format!(" *{act}*")).collect();
-        row("silent", format!("{}{}", name(&silence.who), acts.concat()));
+        text += &row("silent", format!("{}{}", name(&silence.who), acts.concat()));
     }
     for (who, why) in &beat.failed {
-        row("failed", format!("{}: {why}", name(who)));
+        text += &row("failed", format!("{}: {why}", name(who)));
     }
-    row("judged", beat.judgement.as_ref().map(|judgement| judgement.in_words(&played.settings)).unwrap_or_default());
-    row("unjudged", beat.unjudged.clone().unwrap_or_default());
+    let judged = beat.judgement.as_ref().map(|judgement| judgement.in_words(&played.settings));
+    text += &row("judged", judged.unwrap_or_default());
+    text += &row("unjudged", beat.unjudged.clone().unwrap_or_default());
     let moods: Vec<String> = beat.moods.iter().map(|(agent, mood)| format!("{} {mood}", name(agent))).collect();
-    row("moods", moods.join(", "));
-    let pairs = beat.relations.pairs();
-    let pairs: Vec<String> = pairs
-        .map(|(one, other, value)| format!("{} and {} {} ({value:+})", name(one), name(other), Relations::word(value)))
-        .collect();
-    row("between", pairs.join(", "));
-    row("cost", costs_of(&beat.account));
+    text += &row("moods", moods.join(", "));
+    let pairs = beat
+        .relations
+        .pairs()
+        .map(|(one, other, value)| format!("{} and {} {} ({value:+})", name(one), name(other), Relations::word(value)));
+    text += &row("between", pairs.collect::<Vec<_>>().join(", "));
+    text += &row("cost", costs_of(&beat.account));
     text.push('\n');
     text
 }

@@ -17,7 +17,7 @@ use crate::{
     engine::Engine,
     failure::Failure,
     output,
-    view::{Style, costs_in_words, costs_of, in_style},
+    view::{Style, costs_in_words, costs_of, in_style, state},
 };
 
 pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCode, Failure> {
@@ -74,7 +74,6 @@ fn print_line(line: &Line, conversation: &Conversation, style: Style) {
 }
 
 fn print_costs(conversation: &Conversation, style: Style) {
-    let stage = conversation.stage();
     let costs = Costs::of(conversation);
     for (agent, cost) in &costs.by_agent {
         let usd = cost.estimated_usd.map_or("price unknown".to_owned(), |usd| usd.to_string());
@@ -87,8 +86,7 @@ fn print_costs(conversation: &Conversation, style: Style) {
             cost.output_tokens
         ));
     }
-    let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
-    output::line(style.bold(&format!("{state} · {}", costs_in_words(&costs))));
+    output::line(style.bold(&format!("{} · {}", state(conversation), costs_in_words(&costs))));
 }
 
 /// What a request is shown for.
