@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use crate::{
     folder::Folder,
-    stage::{play, request, stage},
+    stage::{PROMISE, play, request, stage},
 };
 
-const PROMISE: &str = "I missed the Henderson deadline and promised Alice weekly check-ins.";
 const LUNCH: &str = "We had lunch, and nobody mentioned work.";
 
 fn remembered(folder: &Folder, args: &[&str]) -> Vec<Value> {

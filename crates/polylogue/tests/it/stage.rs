@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use crate::folder::{Folder, Run};
 
+/// What Bob remembers of the first scene.
+pub(crate) const PROMISE: &str = "I missed the Henderson deadline and promised Alice weekly check-ins.";
+
 /// What the characters and the moderator say in every scene, and what they remember of each.
 const REPLIES: &str = r#"
 log: calls.jsonl
