@@ -47,15 +47,15 @@ impl Code {
 pub(crate) struct Failure {
     code: Code,
     message: String,
-    /// What programs are told besides.
-    context: Map<String, Value>,
+    /// What programs are told besides; in a box, so that results stay small.
+    context: Box<Map<String, Value>>,
     /// What a person is told besides.
     advice: Option<String>,
 }
 
 impl Failure {
     fn new(code: Code, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into(), context: Map::new(), advice: None }
+        Failure { code, message: message.into(), context: Box::default(), advice: None }
     }
 
     pub(crate) fn config(message: impl Into<String>) -> Failure {
