@@ -15,14 +15,12 @@ use std::path::Path;
 use polylogue_core::{Setup, id::AgentId, setup::FormatSetup};
 use serde_json::{Value, json};
 
-#[allow(unused_imports)]
-pub(crate) use self::source::Given;
 use self::{character::Character, source::NotLoaded};
 pub(crate) use self::{
     fields::Moderator,
     file::read,
     outputs::{Outputs, folder_of},
-    source::{Characters, Folder},
+    source::{Characters, Folder, Given},
 };
 use crate::{
     args::Common,

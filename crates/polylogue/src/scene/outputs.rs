@@ -99,7 +99,10 @@ impl Listener for Outputs {
 pub(crate) fn folder_of(out: &Path, format: &FormatSetup) -> Option<PathBuf> {
     match format {
         FormatSetup::Scene(settings) => Some(folder(out, &settings.name)),
-        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Discussion(_) => None,
+        FormatSetup::Collaboration(_)
+        | FormatSetup::Chorus(_)
+        | FormatSetup::Discussion(_)
+        | FormatSetup::Interview(_) => None,
     }
 }
 
