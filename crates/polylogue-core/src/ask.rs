@@ -30,6 +30,9 @@ pub struct Request {
     pub prompt: Arc<str>,
     /// The form of the reply; `None` for plain text.
     pub shape: Option<Arc<Shape>>,
+    /// The form of a reply that is no JSON, as a Lark grammar. Models that decode by a grammar are held to it;
+    /// for all others it says nothing that the prompt does not say. A shape goes before it.
+    pub grammar: Option<Arc<str>>,
     pub sampling: Sampling,
 }
 

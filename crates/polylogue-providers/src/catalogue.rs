@@ -189,6 +189,7 @@ fn call(model: &ModelRef, shape: Arc<Shape>) -> Call {
         thread: Thread::default(),
         prompt: "Is the sky above the ground?".into(),
         shape: Some(shape),
+        grammar: None,
         sampling: Sampling { max_output_tokens: Some(512), ..Sampling::default() },
     };
     let agent = "doctor".parse().expect("a plain word is a name");

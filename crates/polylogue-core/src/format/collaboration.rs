@@ -160,6 +160,7 @@ impl Rules for Collaboration {
             thread: Thread::default(),
             prompt: stage.templates().render("collaboration_turn.j2", &self.variables()),
             shape: Some(self.envelope.clone()),
+            grammar: None,
             sampling: agent.sampling.clone(),
         }
     }

@@ -41,6 +41,7 @@ pub(crate) fn request(model: &str) -> Request {
         thread: thread(&[(Role::User, "Good morning."), (Role::Assistant, "Morning, Bob.")]),
         prompt: "What is a home?".into(),
         shape: None,
+        grammar: None,
         sampling: Sampling::default(),
     }
 }

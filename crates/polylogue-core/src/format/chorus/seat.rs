@@ -196,6 +196,7 @@ impl Seat {
             thread: self.thread.clone(),
             prompt,
             shape: self.shape().cloned(),
+            grammar: None,
             sampling: agent.sampling.clone(),
         }
     }
