@@ -1,0 +1,76 @@
+//! What a reply is held to while it is made: a shape as JSON without white space, a grammar as it is.
+
+use llama_cpp_2::sampling::LlamaSampler;
+use llguidance::{Matcher, ParserFactory, api::TopLevelGrammar};
+use polylogue_core::{
+    ask::Request,
+    reply::{Field, Shape},
+};
+use polylogue_runtime::port::CallError;
+use serde_json::{Map, Value, json};
+
+/// Characters of one text of a shape, at most. Small models ramble, and JSON that does not close is none.
+const LONGEST_TEXT: usize = 600;
+const SHORTEST_TEXT: usize = 40;
+
+/// Makes samplers that let only what fits through.
+pub(super) struct Grammars {
+    parsers: ParserFactory,
+}
+
+impl Grammars {
+    pub(super) fn new(parsers: ParserFactory) -> Grammars {
+        Grammars { parsers }
+    }
+
+    /// The sampler for a request's form; `None` when it asks for none.
+    pub(super) fn sampler(&self, request: &Request, output: usize) -> Result<Option<LlamaSampler>, CallError> {
+        let grammar = match (&request.shape, &request.grammar) {
+            (Some(shape), _) => TopLevelGrammar::from_json_schema(schema(shape, output)),
+            (None, Some(grammar)) => TopLevelGrammar::from_lark(grammar.to_string()),
+            (None, None) => return Ok(None),
+        };
+        let matcher = Matcher::new(self.parsers.create_parser(grammar));
+        match matcher.get_error() {
+            None => Ok(Some(matcher.into())),
+            Some(problem) => {
+                tracing::warn!(%problem, "a grammar cannot be used");
+                Err(CallError::Rejected("the form of the reply cannot be made a grammar".to_owned()))
+            }
+        }
+    }
+}
+
+/// The shape's JSON schema, with texts that begin with a letter of their own and end before the output does.
+fn schema(shape: &Shape, output: usize) -> Value {
+    // English has four letters to a token; half of that leaves room for everything around the texts.
+    let longest = (output * 2 / texts(shape).max(1)).clamp(SHORTEST_TEXT, LONGEST_TEXT);
+    let mut schema = bounded(shape, longest);
+    schema["x-guidance"] = json!({"whitespace_flexible": false, "item_separator": ",", "key_separator": ":"});
+    schema
+}
+
+fn bounded(shape: &Shape, longest: usize) -> Value {
+    match shape {
+        Shape::Text { max_chars } => {
+            let more = max_chars.map_or(longest, |max| max.min(longest)).saturating_sub(1);
+            json!({"type": "string", "pattern": format!("^[^\\s\"\\\\][^\\\\\\x00-\\x1f]{{0,{more}}}$")})
+        }
+        Shape::Object(fields) => {
+            let property = |field: &Field| (field.name.to_owned(), bounded(&field.shape, longest));
+            let mut schema = shape.schema();
+            schema["properties"] = Value::Object(fields.iter().map(property).collect::<Map<_, _>>());
+            schema
+        }
+        Shape::Choice(_) | Shape::Bool | Shape::Number(_) => shape.schema(),
+    }
+}
+
+/// How many texts a shape has that may be long.
+fn texts(shape: &Shape) -> usize {
+    match shape {
+        Shape::Text { .. } => 1,
+        Shape::Object(fields) => fields.iter().map(|field| texts(&field.shape)).sum(),
+        Shape::Choice(_) | Shape::Bool | Shape::Number(_) => 0,
+    }
+}
