@@ -1,5 +1,7 @@
 //! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
 
+use std::sync::Once;
+
 use polylogue_core::{
     Timestamp,
     id::AgentId,
@@ -7,6 +9,7 @@ use polylogue_core::{
     setup::{Agent, ModelRef, Sampling},
 };
 use polylogue_providers::{
+    local,
     resolve::{AS_OF, BUILT_IN, BuiltIn, Ending, resolve},
     speech::Profiles,
 };
@@ -22,23 +25,34 @@ use crate::{
 /// Where one who has no key at all can begin.
 const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml or examples/chorus/polylogue.toml";
 
+/// What makes the built-in agents more than the embedded model.
+const KEYS: &str = "OPENAI_API_KEY or ANTHROPIC_API_KEY";
+
 /// The agent of this name, with its model checked as far as it can be without asking it.
 pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
     let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
     let table = config.agents.get(id.as_str());
     let own_model = match table {
         Some(table) => Some(in_folder(parse(&table.model)?, config)),
-        None => resolve(id.as_str()).ok(),
+        None => BuiltIn::named(id.as_str())
+            .map(|built_in| engine.models.model_of(built_in))
+            .or_else(|| resolve(id.as_str()).ok()),
     };
     let model = match (&common.model, own_model) {
         (_, None) => return Err(unknown(&id, config)),
         (Some(model), Some(_)) => parse(model)?,
         (None, Some(model)) => model,
     };
+    let is_stand_in = common.model.is_none() && table.is_none() && model == local::smollm2();
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
+        Some(_) if is_stand_in => failure.and(&format!("set {KEYS}, name another model with --model, {EXAMPLE}")),
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
         _ => failure,
     })?;
+    if is_stand_in {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| tracing::warn!("no key is set ({KEYS}): {model}, a small model, plays the agents"));
+    }
     warn_of_ending(&model);
     if let Some(voice) = table.and_then(|table| table.voice.as_deref()) {
         let profiles = Profiles::with(config.voices.clone());

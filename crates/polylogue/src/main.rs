@@ -2,6 +2,7 @@
 
 mod agents;
 mod args;
+mod cache;
 mod chorus;
 mod command;
 mod config;
@@ -50,6 +51,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
+        Command::Models(Models::Pull) => command::models::pull().await,
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,

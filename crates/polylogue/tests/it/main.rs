@@ -5,4 +5,6 @@ mod bad_input;
 mod chorus;
 mod crash;
 mod folder;
+#[cfg(feature = "local")]
+mod local;
 mod sessions;
