@@ -24,7 +24,7 @@ fn setup() -> Setup {
         sampling: Sampling::default(),
         price: Some(Price::FREE),
     };
-    let settings = Settings { goal: "go".into(), speaker: "a0".parse().unwrap(), max_rounds: 10_000 };
+    let settings = Settings::new("go", "a0".parse().unwrap(), 10_000);
     Setup {
         id: SessionId::from_bytes([1; 16]),
         format: FormatSetup::Collaboration(settings),
@@ -33,6 +33,7 @@ fn setup() -> Setup {
         seed: 1,
         speech: false,
         templates: Default::default(),
+        room: None,
     }
 }
 

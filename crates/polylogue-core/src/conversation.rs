@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::{
     ask::Ask,
     event::{Event, Record, VERSION},
-    format::{Format, Wants},
+    format::{Format, Place, Wants},
     id::{AskId, LineId, PersonId, Seq},
     ledger::{Usage, estimate_tokens},
     line::Line,
@@ -80,23 +80,26 @@ impl Conversation {
         let mut steps: Vec<Step> = self.stage.wanted_clips().map(Step::Speak).collect();
         match self.format.rules().wants(&self.stage) {
             Wants::End(reason) => self.end_when_idle(reason, &mut steps),
-            Wants::Asks(places) => {
-                let mut committed = self.stage.committed();
-                for place in places {
-                    let id = self.stage.ask_at(place);
-                    let ask = Ask { request: self.format.rules().request(&self.stage, &id), id };
-                    if !self.stage.is_open(&ask.id)
-                        && let Err(limit) = self.stage.commit(&ask, &mut committed)
-                    {
-                        // What is under way may finish; nothing new begins.
-                        self.end_when_idle(limit, &mut steps);
-                        break;
-                    }
-                    steps.push(Step::Ask(ask));
-                }
-            }
+            Wants::Asks(places) => self.ask_within_limits(places, None, &mut steps),
+            Wants::Epilogue(places, reason) => self.ask_within_limits(places, Some(reason), &mut steps),
         }
         steps
+    }
+
+    /// The asks as far as the limits let them. What is under way may finish; nothing new begins, and it ends
+    /// with the limit's reason, unless it has one of its own already.
+    fn ask_within_limits(&self, places: Vec<Place>, over: Option<Reason>, steps: &mut Vec<Step>) {
+        let mut committed = self.stage.committed();
+        for place in places {
+            let id = self.stage.ask_at(place);
+            let ask = Ask { request: self.format.rules().request(&self.stage, &id), id };
+            if !self.stage.is_open(&ask.id)
+                && let Err(limit) = self.stage.commit(&ask, &mut committed)
+            {
+                return self.end_when_idle(over.unwrap_or(limit), steps);
+            }
+            steps.push(Step::Ask(ask));
+        }
     }
 
     fn end_when_idle(&self, reason: Reason, steps: &mut Vec<Step>) {

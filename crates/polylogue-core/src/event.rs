@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ask::Digest,
-    format::{chorus, collaboration},
+    format::{chorus, collaboration, scene},
     id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::Usage,
-    line::{Clip, LineKind, Speaker},
+    line::{Clip, Delivery, LineKind, Speaker},
     reason::Reason,
     reply::Repair,
     setup::{Change, Setup},
@@ -87,6 +87,14 @@ pub enum Event {
         /// The voice profile that the speaker chose for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         voice: Option<Arc<str>>,
+        #[serde(default, skip_serializing_if = "Delivery::is_plain")]
+        delivery: Delivery,
+    },
+    /// Somebody came into a line after these of its words. The line itself is kept whole.
+    LineCut {
+        line: LineId,
+        after: Arc<str>,
+        by: AgentId,
     },
     ClipMade {
         line: LineId,
@@ -105,6 +113,8 @@ pub enum Event {
     Collaboration(collaboration::Decision),
     /// What only a chorus decides.
     Chorus(chorus::Decision),
+    /// What only a scene decides.
+    Scene(scene::Decision),
 
     /// The last event, unless the session is resumed.
     Ended {
@@ -124,7 +134,11 @@ impl Event {
     /// an event: they were written together.
     pub fn is_consequence(&self) -> bool {
         match self {
-            Event::LineSpoken { .. } | Event::Collaboration(_) | Event::Chorus(_) => true,
+            Event::LineSpoken { .. }
+            | Event::LineCut { .. }
+            | Event::Collaboration(_)
+            | Event::Chorus(_)
+            | Event::Scene(_) => true,
             Event::Started { .. }
             | Event::Forked { .. }
             | Event::Resumed { .. }

@@ -148,15 +148,38 @@ pub enum Purpose {
     Comment,
     /// Reply to the comments, in its third.
     Reply,
+    /// Play one's character in a beat of a scene.
+    Act,
+    /// Judge a beat, as the moderator.
+    Judge,
+    /// Put down what one's character remembers of the scene.
+    Remember,
 }
 
 impl Purpose {
+    /// Whether others wait for the answer: then its time limit is for all tries together, and one slow model
+    /// holds up nobody for longer.
+    pub fn is_waited_for(self) -> bool {
+        match self {
+            Purpose::Act => true,
+            Purpose::Contribute
+            | Purpose::Respond
+            | Purpose::Comment
+            | Purpose::Reply
+            | Purpose::Judge
+            | Purpose::Remember => false,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Purpose::Contribute => "contribute",
             Purpose::Respond => "respond",
             Purpose::Comment => "comment",
             Purpose::Reply => "reply",
+            Purpose::Act => "act",
+            Purpose::Judge => "judge",
+            Purpose::Remember => "remember",
         }
     }
 }
@@ -165,7 +188,7 @@ impl Purpose {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AskId {
     pub purpose: Purpose,
-    /// The round, beat or turn that the ask belongs to, counted from 1.
+    /// The round or turn that the ask belongs to, counted from 1, or the beat, counted from 0.
     pub turn: u32,
     pub agent: AgentId,
     /// 1 for the first try; a re-ask, or an ask again after a stop or a failure, counts up.

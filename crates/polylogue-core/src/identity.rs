@@ -29,14 +29,14 @@ pub fn own_line<'a>(text: &'a str, speaker: &str, others: &[&str], repairs: &mut
 }
 
 /// What follows `name:` at the start of a line, past decoration such as `**name:**`.
-fn after_prefix<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn after_prefix<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let bare = line.trim_start_matches(DECORATION);
     let rest = strip_ignoring_case(bare, name)?.trim_start_matches(DECORATION);
     let rest = rest.strip_prefix([':', '：'])?;
     Some(rest.trim_start_matches(['*', '_', ' ', '\t']).trim_start())
 }
 
-fn strip_ignoring_case<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn strip_ignoring_case<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = text.chars();
     for wanted in name.chars() {
         let found = rest.next()?;

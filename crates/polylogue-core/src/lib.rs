@@ -5,8 +5,10 @@
 //! [`Conversation`].
 
 pub mod ask;
+pub mod bracket;
 mod chance;
 mod conversation;
+pub mod cut;
 pub mod event;
 pub mod format;
 pub mod id;
@@ -14,10 +16,13 @@ pub mod identity;
 pub mod ledger;
 pub mod line;
 pub mod money;
+pub mod mood;
 pub mod projection;
 mod prompt;
 mod reason;
+pub mod repetition;
 pub mod reply;
+pub mod room;
 pub mod setup;
 pub mod spoken;
 mod stage;
@@ -27,7 +32,7 @@ mod time;
 pub use conversation::{Conversation, NotAJournal};
 pub use event::{Event, Record};
 pub use prompt::Templates;
-pub use reason::Reason;
+pub use reason::{Ending, Reason};
 pub use setup::Setup;
 pub use stage::{Failure, Stage};
 pub use step::{Answer, Cut, Halt, Input, Rejected, Step};

@@ -17,6 +17,8 @@ pub enum Speaker {
     Person(PersonId),
     /// The conversation itself, where it directs the agents.
     Router,
+    /// Whoever directs a scene; speaks for the world, too.
+    Moderator,
 }
 
 impl Speaker {
@@ -25,6 +27,7 @@ impl Speaker {
             Speaker::Agent(agent) => agent.as_str(),
             Speaker::Person(person) => person.as_str(),
             Speaker::Router => "router",
+            Speaker::Moderator => "moderator",
         }
     }
 }
@@ -51,15 +54,50 @@ pub enum LineKind {
     Comment,
     /// What a slot says to the comments on its own.
     Reply,
+    /// What a character says.
+    Speak,
+    /// What a character says into another's words.
+    Interrupt,
+    /// What a character does without a word.
+    React,
+    /// What happens in the world of a scene.
+    Event,
+    /// What the engine has to say about a scene.
+    System,
 }
 
 impl LineKind {
     /// Whether the line becomes a clip when the session has speech.
     pub fn is_spoken(self) -> bool {
         match self {
-            LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => true,
-            LineKind::User | LineKind::Router => false,
+            LineKind::Message
+            | LineKind::Response
+            | LineKind::Comment
+            | LineKind::Reply
+            | LineKind::Speak
+            | LineKind::Interrupt => true,
+            LineKind::User | LineKind::Router | LineKind::React | LineKind::Event | LineKind::System => false,
         }
+    }
+}
+
+/// How a line is delivered, where the format says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Delivery {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tone: Option<Arc<str>>,
+    /// What the speaker does meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nonverbal: Vec<Arc<str>>,
+    /// Another's words after which the speaker comes in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupts_after: Option<Arc<str>>,
+}
+
+impl Delivery {
+    pub(crate) fn is_plain(&self) -> bool {
+        *self == Delivery::default()
     }
 }
 
@@ -78,6 +116,9 @@ pub struct Line {
     pub ask: Option<AskId>,
     /// The voice profile that the speaker chose for this line.
     pub voice: Option<Arc<str>>,
+    pub delivery: Delivery,
+    /// The words of this line after which somebody else came in; `text` is the whole of it all the same.
+    pub cut_after: Option<Arc<str>>,
     pub clip: ClipState,
 }
 
@@ -132,8 +173,18 @@ impl Transcript {
         self.lines.push(line);
     }
 
+    pub(crate) fn cut(&mut self, id: LineId, after: &Arc<str>) {
+        if let Some(line) = self.get_mut(id) {
+            line.cut_after = Some(after.clone());
+        }
+    }
+
+    fn get_mut(&mut self, id: LineId) -> Option<&mut Line> {
+        self.lines.get_mut((id.0 as usize).checked_sub(1)?)
+    }
+
     pub(crate) fn set_clip(&mut self, id: LineId, state: ClipState) {
-        if let Some(line) = (id.0 as usize).checked_sub(1).and_then(|at| self.lines.get_mut(at)) {
+        if let Some(line) = self.get_mut(id) {
             line.clip = state;
         }
     }

@@ -11,11 +11,19 @@ use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 
 use crate::setup::BadSetup;
 
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: &[(&str, &str)] = &[
+    ("call_system.j2", include_str!("../templates/call_system.j2")),
+    ("call_turn.j2", include_str!("../templates/call_turn.j2")),
     ("chorus_again.j2", include_str!("../templates/chorus_again.j2")),
     ("chorus_system.j2", include_str!("../templates/chorus_system.j2")),
     ("collaboration_system.j2", include_str!("../templates/collaboration_system.j2")),
     ("collaboration_turn.j2", include_str!("../templates/collaboration_turn.j2")),
+    ("scene_again.j2", include_str!("../templates/scene_again.j2")),
+    ("scene_memory.j2", include_str!("../templates/scene_memory.j2")),
+    ("scene_moderator_beat.j2", include_str!("../templates/scene_moderator_beat.j2")),
+    ("scene_moderator_system.j2", include_str!("../templates/scene_moderator_system.j2")),
+    ("scene_system.j2", include_str!("../templates/scene_system.j2")),
+    ("scene_update.j2", include_str!("../templates/scene_update.j2")),
     ("turn1_response.j2", include_str!("../templates/turn1_response.j2")),
     ("turn2_comment_select.j2", include_str!("../templates/turn2_comment_select.j2")),
     ("turn3_reply.j2", include_str!("../templates/turn3_reply.j2")),
@@ -23,7 +31,7 @@ const BUILT_IN: [(&str, &str); 7] = [
 
 static DEFAULTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = environment();
-    for (name, source) in BUILT_IN {
+    for &(name, source) in BUILT_IN {
         environment.add_template(name, source).expect("the built-in templates compile");
     }
     environment

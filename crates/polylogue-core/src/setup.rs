@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    format::{chorus, collaboration},
+    format::{chorus, collaboration, scene},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
+    room::RoomCall,
 };
 
 /// Everything that a session needs to know before its first step.
@@ -28,6 +29,9 @@ pub struct Setup {
     /// Prompt templates that replace the built-in ones of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub templates: BTreeMap<String, Arc<str>>,
+    /// The message of a room that the session answers, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<RoomCall>,
 }
 
 /// The rules of taking turns, with their settings.
@@ -36,6 +40,7 @@ pub struct Setup {
 pub enum FormatSetup {
     Collaboration(collaboration::Settings),
     Chorus(chorus::Settings),
+    Scene(scene::Settings),
 }
 
 impl FormatSetup {
@@ -43,6 +48,7 @@ impl FormatSetup {
         match self {
             FormatSetup::Collaboration(_) => "collaboration",
             FormatSetup::Chorus(_) => "chorus",
+            FormatSetup::Scene(_) => "scene",
         }
     }
 
@@ -51,6 +57,7 @@ impl FormatSetup {
         match self {
             FormatSetup::Collaboration(settings) => &settings.goal,
             FormatSetup::Chorus(settings) => &settings.message,
+            FormatSetup::Scene(settings) => &settings.name,
         }
     }
 }
@@ -129,24 +136,29 @@ pub struct Agent {
     pub price: Option<Price>,
 }
 
-/// The participants of a session: at least one agent, no two of the same name.
+/// The participants of a session: at least one agent, no two of the same name. The crew are agents who are
+/// asked and never speak, such as a scene's moderator and whoever stands in for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawCast")]
 pub struct Cast {
     agents: Vec<Agent>,
     people: Vec<PersonId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    crew: Vec<Agent>,
 }
 
 #[derive(Deserialize)]
 struct RawCast {
     agents: Vec<Agent>,
     people: Vec<PersonId>,
+    #[serde(default)]
+    crew: Vec<Agent>,
 }
 
 impl TryFrom<RawCast> for Cast {
     type Error = BadSetup;
     fn try_from(raw: RawCast) -> Result<Self, BadSetup> {
-        Cast::new(raw.agents, raw.people)
+        Cast::new(raw.agents, raw.people)?.with_crew(raw.crew)
     }
 }
 
@@ -174,7 +186,18 @@ impl Cast {
             }
             seen.push(name);
         }
-        Ok(Cast { agents, people })
+        Ok(Cast { agents, people, crew: Vec::new() })
+    }
+
+    /// The same cast with these behind it. Only the crew may have the names that are the conversation's own.
+    pub fn with_crew(mut self, crew: Vec<Agent>) -> Result<Self, BadSetup> {
+        for member in crew {
+            if self.agent(&member.name).is_some() {
+                return Err(BadSetup::Twice(member.name.to_string()));
+            }
+            self.crew.push(member);
+        }
+        if self.crew.len() > Self::MAX_AGENTS { Err(BadSetup::TooMany) } else { Ok(self) }
     }
 
     pub fn agents(&self) -> &[Agent] {
@@ -185,13 +208,23 @@ impl Cast {
         &self.people
     }
 
+    pub fn crew(&self) -> &[Agent] {
+        &self.crew
+    }
+
+    /// Everyone who is asked: the agents, then the crew.
+    pub fn everyone(&self) -> impl Iterator<Item = &Agent> {
+        self.agents.iter().chain(&self.crew)
+    }
+
     pub fn agent(&self, name: &AgentId) -> Option<&Agent> {
-        self.agents.iter().find(|agent| agent.name == *name)
+        self.everyone().find(|agent| agent.name == *name)
     }
 
     /// Replaces the model of an agent; an unknown name changes nothing.
     pub(crate) fn recast(&mut self, change: &Recast) {
-        if let Some(agent) = self.agents.iter_mut().find(|agent| agent.name == change.agent) {
+        let mut everyone = self.agents.iter_mut().chain(&mut self.crew);
+        if let Some(agent) = everyone.find(|agent| agent.name == change.agent) {
             agent.model = change.model.clone();
             agent.price = change.price;
         }
@@ -265,6 +298,10 @@ pub enum BadSetup {
     Slots(String),
     #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`: {0}")]
     Voices(String),
+    #[error("only a collaboration can answer in a room")]
+    NotForRooms,
+    #[error("{}", .0.join("; "))]
+    Scene(Vec<String>),
     #[error("the limit {0} is 0: nothing could be said within it")]
     ZeroLimit(&'static str),
     #[error("the template `{name}` does not compile: {problem}")]
@@ -285,9 +322,13 @@ impl Setup {
                 return Err(BadSetup::ZeroLimit(limit));
             }
         }
+        if self.room.is_some() && !matches!(self.format, FormatSetup::Collaboration(_)) {
+            return Err(BadSetup::NotForRooms);
+        }
         match &self.format {
             FormatSetup::Collaboration(settings) => settings.check(&self.cast),
             FormatSetup::Chorus(settings) => settings.check(&self.cast),
+            FormatSetup::Scene(settings) => settings.check(&self.cast),
         }
     }
 }

@@ -23,28 +23,6 @@ pub fn spoken(text: &str) -> String {
     if words.chars().any(char::is_alphanumeric) { words } else { String::new() }
 }
 
-/// Where the words after `phrase` begin in a spoken text, as a byte index; `None` if the phrase is not in it.
-/// Case and punctuation are ignored: the phrase is quoted from memory by whoever interrupts.
-pub fn end_of(phrase: &str, spoken: &str) -> Option<usize> {
-    let wanted: Vec<String> = words(phrase).map(|(_, word)| word).collect();
-    let said: Vec<(usize, String)> = words(spoken).collect();
-    if wanted.is_empty() {
-        return None;
-    }
-    said.windows(wanted.len())
-        .find(|window| window.iter().zip(&wanted).all(|((_, said), wanted)| said == wanted))
-        .and_then(|window| window.last().map(|(end, _)| *end))
-}
-
-/// The words of a text in small letters, each with the byte index of its end.
-fn words(text: &str) -> impl Iterator<Item = (usize, String)> + '_ {
-    text.split_whitespace().filter_map(move |word| {
-        let start = word.as_ptr() as usize - text.as_ptr() as usize;
-        let plain: String = word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        (!plain.is_empty()).then_some((start + word.len(), plain))
-    })
-}
-
 /// Joins lines to one text: fenced code, rules and table borders go, markers at the start of a line go, and
 /// what ends without punctuation (a heading, an item) gets a full stop.
 fn paragraphs(text: &str) -> String {

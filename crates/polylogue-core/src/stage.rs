@@ -12,10 +12,10 @@ use crate::{
     format::Place,
     id::{AgentId, AskId, LineId, Seq, SessionId},
     ledger::{Ledger, Usage},
-    line::{ClipState, Line, LineKind, Speaker, Transcript},
+    line::{ClipState, Delivery, Line, LineKind, Speaker, Transcript},
     money::Money,
     prompt::Templates,
-    reason::Reason,
+    reason::{Ending, Reason},
     setup::{BadSetup, Cast, Change, Limits, Setup},
     time::Timestamp,
 };
@@ -219,13 +219,7 @@ impl Stage {
             Reason::LimitUsd => new.max_usd > self.limits.max_usd,
             Reason::LimitTokens => new.max_tokens > self.limits.max_tokens,
             Reason::LimitSeconds => new.max_seconds > self.limits.max_seconds,
-            Reason::Final
-            | Reason::NoHandoff
-            | Reason::CapReached
-            | Reason::MalformedReply
-            | Reason::Completed
-            | Reason::Cancelled
-            | Reason::Failed => true,
+            other => other.ending() != Ending::Limit,
         }
     }
 
@@ -233,7 +227,7 @@ impl Stage {
         self.keep_time(record);
         self.head = record.seq;
         match &record.event {
-            Event::Started { .. } | Event::Collaboration(_) | Event::Chorus(_) => {}
+            Event::Started { .. } | Event::Collaboration(_) | Event::Chorus(_) | Event::Scene(_) => {}
             Event::Forked { from, at, change, .. } => {
                 // What was spent before the fork was spent by the other session.
                 self.ledger = Ledger::default();
@@ -257,10 +251,11 @@ impl Stage {
                 self.give_up(ask, usage);
             }
             Event::AskCut { ask, usage, .. } => self.give_up(ask, usage),
-            Event::LineSpoken { speaker, kind, text, ask, to, voice } => {
+            Event::LineSpoken { speaker, kind, text, ask, to, voice, delivery } => {
                 let said = Said { speaker: speaker.clone(), kind: *kind, to: to.clone(), text, ask: ask.clone() };
-                self.say_with(record, said, voice.clone());
+                self.say_with(record, said, voice.clone(), delivery.clone());
             }
+            Event::LineCut { line, after, .. } => self.transcript.cut(*line, after),
             Event::ClipMade { line, clip } => {
                 self.wanted_clips.remove(line);
                 self.transcript.set_clip(*line, ClipState::Made(clip.clone()));
@@ -291,10 +286,10 @@ impl Stage {
         text: &Arc<str>,
         ask: Option<AskId>,
     ) {
-        self.say_with(record, Said { speaker, kind, to, text, ask }, None);
+        self.say_with(record, Said { speaker, kind, to, text, ask }, None, Delivery::default());
     }
 
-    fn say_with(&mut self, record: &Record, said: Said<'_>, voice: Option<Arc<str>>) {
+    fn say_with(&mut self, record: &Record, said: Said<'_>, voice: Option<Arc<str>>, delivery: Delivery) {
         let Said { speaker, kind, to, text, ask } = said;
         let id = self.transcript.next_id();
         let wanted = self.setup.speech && kind.is_spoken();
@@ -312,6 +307,8 @@ impl Stage {
             text: text.clone(),
             ask,
             voice,
+            delivery,
+            cut_after: None,
             clip,
         });
     }

@@ -19,6 +19,15 @@ impl Timestamp {
     pub fn plus_ms(self, ms: u64) -> Timestamp {
         Timestamp(self.0.saturating_add(ms))
     }
+
+    /// Date and time of day in UTC, to the second, as transcripts have it: `2025-10-03 14:32:18`.
+    pub fn date_and_time(self) -> String {
+        let whole = self.to_string();
+        match whole.split_once('T') {
+            Some((date, time)) => format!("{date} {}", time.split('.').next().unwrap_or(time)),
+            None => whole,
+        }
+    }
 }
 
 /// RFC 3339 in UTC with milliseconds.
@@ -44,5 +53,11 @@ mod tests {
         ] {
             assert_eq!(Timestamp(ms).to_string(), text);
         }
+    }
+
+    #[test]
+    fn reads_as_a_date_and_a_time_of_day() {
+        assert_eq!(Timestamp(1_700_000_000_123).date_and_time(), "2023-11-14 22:13:20");
+        assert_eq!(Timestamp(u64::MAX).date_and_time(), "18446744073709551615 ms");
     }
 }

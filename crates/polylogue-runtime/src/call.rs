@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use polylogue_core::{Answer, Input, ask::Ask, ledger::Usage};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::port::{Call, CallError, Deltas, Model};
 
@@ -23,7 +23,8 @@ impl Default for Retries {
     }
 }
 
-/// Asks until there is a reply, or no more tries. The answer says what all tries together used.
+/// Asks until there is a reply, or no more tries. The answer says what all tries together used. The time limit
+/// is each try's own, unless others wait for the answer; it begins when the model takes the call up.
 pub(crate) async fn perform(
     model: Arc<dyn Model>,
     ask: Ask,
@@ -33,9 +34,13 @@ pub(crate) async fn perform(
 ) -> Input {
     let mut call = Call { ask, retry: 0, deltas };
     let mut wasted = Usage::default();
+    let is_waited_for = call.ask.id.purpose.is_waited_for();
+    let mut last = None;
     loop {
         let admission = model.admit(&call).await;
-        let tried = timeout(time_limit, model.answer(&call)).await;
+        let until = Instant::now() + time_limit;
+        let until = if is_waited_for { *last.get_or_insert(until) } else { until };
+        let tried = timeout_at(until, model.answer(&call)).await;
         drop(admission);
         let error = match tried.unwrap_or(Err(CallError::Timeout(time_limit))) {
             Ok(reply) => {
@@ -45,7 +50,8 @@ pub(crate) async fn perform(
             Err(error) => error,
         };
         wasted += call.deltas.take().usage.unwrap_or_default();
-        let Some(wait) = wait_before_next(&error, call.retry, &retries) else {
+        let wait = wait_before_next(&error, call.retry, &retries);
+        let Some(wait) = wait.filter(|wait| last.is_none_or(|last| Instant::now() + *wait < last)) else {
             let failure = (&error).into();
             return Input::AskFailed { ask: call.ask.id, failure, usage: wasted, retries: call.retry };
         };

@@ -1,6 +1,7 @@
 //! What every implementation of a port does alike, as checks that panic with what was different.
 
 pub mod example;
+mod room;
 
 use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
 
@@ -29,6 +30,7 @@ pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
     sessions_are_found_by_how_their_id_begins(&*open().await).await;
     what_has_not_ended_is_unfinished(&*open().await).await;
     sessions_written_at_once_keep_their_order(open().await).await;
+    room::journal(open).await;
 }
 
 async fn every_event_is_read_back_as_it_was(journal: &dyn Journal) {

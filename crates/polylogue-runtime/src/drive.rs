@@ -136,8 +136,9 @@ impl Drive {
         let agents = stage.cast().agents();
         let seat = agents.iter().position(|agent| line.speaker == Speaker::Agent(agent.name.clone()));
         let profile = line.voice.clone().or_else(|| agents[seat?].voice.clone());
+        let tone = line.delivery.tone.clone();
         let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
-        let speech = Speech { session: stage.setup().id, line, profile, seat, tone: None, place };
+        let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place };
         async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },

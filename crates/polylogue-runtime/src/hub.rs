@@ -1,5 +1,7 @@
 //! The sessions that are live in this process: start, stop, watch, speak, resume, fork.
 
+mod room;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,6 +11,7 @@ use polylogue_core::{
     Conversation, Event, Halt, Input, NotAJournal, Record, Rejected, Setup,
     id::{PersonId, Seq, SessionId},
     projection::{self, CannotFork},
+    room::RoomId,
     setup::{BadSetup, Change},
 };
 use tokio::sync::{mpsc, oneshot, watch};
@@ -18,6 +21,7 @@ use crate::{
     drive::{Command, Drive, Ports},
     live::{Publisher, Subscription},
     port::JournalError,
+    room::{Bell, Bells},
 };
 
 /// Commands that may wait for a session; a caller beyond that waits in turn.
@@ -46,12 +50,14 @@ struct Inner {
     ports: Ports,
     settings: HubSettings,
     live: Mutex<HashMap<SessionId, Live>>,
+    bells: Arc<Bells>,
 }
 
 /// A handle on a running session. Dropping the hub's one abandons the session: it can be resumed later.
 struct Live {
     commands: mpsc::Sender<Command>,
     publisher: Publisher,
+    room: Option<RoomId>,
     done: watch::Receiver<Option<Result<(), JournalError>>>,
 }
 
@@ -86,15 +92,32 @@ pub enum HubError {
 impl Hub {
     /// Must be used inside a tokio runtime: sessions run as its tasks.
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
-        Hub { inner: Arc::new(Inner { ports, settings, live: Mutex::default() }) }
+        Hub { inner: Arc::new(Inner { ports, settings, live: Mutex::default(), bells: Arc::default() }) }
     }
 
     /// Starts a session. When this returns, its setup is on disk.
     pub async fn start(&self, setup: Setup) -> Result<SessionId, HubError> {
-        self.must_have_room()?;
+        self.must_have_room(1)?;
+        self.begin(setup).await
+    }
+
+    /// Starts several sessions, or none when there is no room for all of them.
+    pub async fn start_all(&self, setups: Vec<Setup>) -> Result<Vec<SessionId>, HubError> {
+        self.must_have_room(setups.len())?;
+        // What cannot work is found before anything begins.
+        setups.iter().try_for_each(Setup::check)?;
+        let mut ids = Vec::with_capacity(setups.len());
+        for setup in setups {
+            ids.push(self.begin(setup).await?);
+        }
+        Ok(ids)
+    }
+
+    async fn begin(&self, setup: Setup) -> Result<SessionId, HubError> {
         let (conversation, first) = Conversation::start(setup, self.inner.ports.clock.now())?;
         let id = conversation.stage().setup().id;
         self.inner.ports.journal.append(id, vec![Arc::new(first)]).await?;
+        self.ring(&conversation);
         self.run(conversation)?;
         Ok(id)
     }
@@ -104,7 +127,7 @@ impl Hub {
         if self.inner.live().contains_key(&id) {
             return Err(HubError::Running);
         }
-        self.must_have_room()?;
+        self.must_have_room(1)?;
         let mut conversation = self.conversation(id).await?;
         let events = conversation.on(Input::ResumePressed { change })?;
         self.append(&mut conversation, events).await?;
@@ -126,7 +149,7 @@ impl Hub {
 
     /// A new session `new_id` that goes on from record `at` of session `id`.
     pub async fn fork(&self, id: SessionId, at: Seq, new_id: SessionId, change: Change) -> Result<(), HubError> {
-        self.must_have_room()?;
+        self.must_have_room(1)?;
         let records = self.records(id).await?;
         let now = self.inner.ports.clock.now();
         let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
@@ -165,7 +188,7 @@ impl Hub {
         if self.inner.live().contains_key(&id) {
             return Err(HubError::Running);
         }
-        self.must_have_room()?;
+        self.must_have_room(1)?;
         let mut conversation = self.conversation(id).await?;
         let before = conversation.stage().head();
         let events = conversation.on(Input::HumanSaid { who, text })?;
@@ -226,9 +249,21 @@ impl Hub {
         self.inner.live().clear();
     }
 
-    fn must_have_room(&self) -> Result<(), HubError> {
+    fn must_have_room(&self, sessions: usize) -> Result<(), HubError> {
         let max = self.inner.settings.max_live;
-        if self.inner.live().len() >= max { Err(HubError::Busy(max)) } else { Ok(()) }
+        if self.inner.live().len() + sessions > max { Err(HubError::Busy(max)) } else { Ok(()) }
+    }
+
+    fn ring(&self, conversation: &Conversation) {
+        if let Some(bell) = self.bell(conversation) {
+            bell.ring();
+        }
+    }
+
+    /// The bell of the room that a session answers in.
+    fn bell(&self, conversation: &Conversation) -> Option<Bell> {
+        let call = conversation.stage().setup().room.as_ref()?;
+        Some(Bell::new(self.inner.bells.clone(), call.room.clone()))
     }
 
     async fn append(&self, conversation: &mut Conversation, events: Vec<Event>) -> Result<(), HubError> {
@@ -240,20 +275,23 @@ impl Hub {
             conversation.apply(&record);
             records.push(Arc::new(record));
         }
-        Ok(self.inner.ports.journal.append(conversation.stage().setup().id, records).await?)
+        self.inner.ports.journal.append(conversation.stage().setup().id, records).await?;
+        self.ring(conversation);
+        Ok(())
     }
 
     fn run(&self, conversation: Conversation) -> Result<(), HubError> {
         let id = conversation.stage().setup().id;
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (report, done) = watch::channel(None);
-        let publisher = Publisher::new();
+        let publisher = Publisher::new(self.bell(&conversation));
+        let room = conversation.stage().setup().room.as_ref().map(|call| call.room.clone());
         {
             let mut live = self.inner.live();
             if live.contains_key(&id) {
                 return Err(HubError::Running);
             }
-            live.insert(id, Live { commands, publisher: publisher.clone(), done });
+            live.insert(id, Live { commands, publisher: publisher.clone(), room, done });
         }
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
         let drive = Drive { conversation, ports, retries, publisher };

@@ -12,6 +12,7 @@ mod live;
 mod memory;
 mod overheard;
 pub mod port;
+mod room;
 
 pub use call::Retries;
 pub use drive::Ports;
@@ -19,3 +20,4 @@ pub use hub::{Hub, HubError, HubSettings};
 pub use live::{Published, Subscription};
 pub use memory::MemoryJournal;
 pub use overheard::{Listener, Overheard};
+pub use room::RoomSubscription;

@@ -8,7 +8,10 @@ use polylogue_core::{
 };
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use crate::port::{Journal, JournalError};
+use crate::{
+    port::{Journal, JournalError},
+    room::Bell,
+};
 
 /// Something to show.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,16 +31,21 @@ const BACKLOG: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Publisher {
     sender: broadcast::Sender<Published>,
+    /// Where the session answers in a room: those who listen there are told that there is more.
+    bell: Option<Bell>,
 }
 
 impl Publisher {
-    pub(crate) fn new() -> Publisher {
-        Publisher { sender: broadcast::Sender::new(BACKLOG) }
+    pub(crate) fn new(bell: Option<Bell>) -> Publisher {
+        Publisher { sender: broadcast::Sender::new(BACKLOG), bell }
     }
 
     pub(crate) fn records(&self, records: Vec<Arc<Record>>) {
         for record in records {
             self.publish(|| Published::Record(record));
+        }
+        if let Some(bell) = &self.bell {
+            bell.ring();
         }
     }
 

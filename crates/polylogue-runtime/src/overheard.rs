@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use polylogue_core::{
     Record,
     id::{Seq, SessionId},
+    room::{RoomId, RoomPlace},
 };
 
-use crate::port::{Journal, JournalError, Summary};
+use crate::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
 
 /// Whoever makes something of what is recorded. It cannot fail: what is recorded is recorded.
 #[async_trait]
@@ -58,5 +59,17 @@ impl Journal for Overheard {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.journal.unfinished().await
+    }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        self.journal.read_room(room, after, limit).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        self.journal.room_head(room).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.journal.rooms(limit).await
     }
 }

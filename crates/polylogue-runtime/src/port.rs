@@ -6,6 +6,6 @@ mod model;
 mod voice;
 
 pub use clock::{Clock, SystemClock};
-pub use journal::{Journal, JournalError, Summary};
+pub use journal::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
 pub use model::{Admission, Arrived, Call, CallError, Deltas, Model, Reply};
 pub use voice::{NoVoice, Speech, Voice, VoiceError};

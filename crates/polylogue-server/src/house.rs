@@ -1,7 +1,12 @@
 //! What the server asks of whoever set it up: who can take part here, and how a session is made of a request.
 
 use async_trait::async_trait;
-use polylogue_core::{Setup, id::SessionId};
+use polylogue_core::{
+    Setup,
+    format::collaboration::{Mode, Said},
+    id::SessionId,
+    room::RoomCall,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -12,6 +17,9 @@ use crate::error::Refusal;
 pub trait House: Send + Sync {
     /// The setup of a new chorus.
     async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal>;
+
+    /// The setup of a new collaboration, or of a single call. Whoever is not known here is the caller's mistake.
+    async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal>;
 
     /// A new id for a session.
     fn new_session_id(&self) -> Result<SessionId, Refusal>;
@@ -29,6 +37,21 @@ pub struct ChorusRequest {
     pub slots: Option<Vec<SlotRequest>>,
     pub seed: Option<u64>,
     pub speech: Option<bool>,
+}
+
+/// What is needed to begin a collaboration, or a single call.
+#[derive(Clone, Debug)]
+pub struct CollaborationRequest {
+    pub goal: String,
+    pub mode: Mode,
+    /// Who takes part; `None` when the caller leaves that to the house. In a single call, whom the agent may hand
+    /// over to.
+    pub between: Option<Vec<String>>,
+    /// Who speaks first; `None` when the caller leaves that to the house.
+    pub speaker: Option<String>,
+    pub max_rounds: Option<u32>,
+    pub background: Vec<Said>,
+    pub room: Option<RoomCall>,
 }
 
 /// An agent for a slot.

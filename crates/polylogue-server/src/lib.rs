@@ -17,6 +17,6 @@ mod stream;
 
 pub use app::App;
 pub use error::{Code, Refusal};
-pub use house::{AgentInfo, ChorusRequest, House, ModelInfo, SlotRequest, VoiceInfo};
+pub use house::{AgentInfo, ChorusRequest, CollaborationRequest, House, ModelInfo, SlotRequest, VoiceInfo};
 pub use listen::serve;
 pub use settings::{BadSettings, Settings};

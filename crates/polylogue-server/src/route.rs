@@ -4,6 +4,7 @@ mod audio;
 mod catalog;
 mod chat;
 mod health;
+mod rooms;
 mod sessions;
 
 use axum::{Router, routing::get};
@@ -38,6 +39,10 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(chat::begin))
         .routes(routes!(chat::follow))
+        .routes(routes!(rooms::list))
+        .routes(routes!(rooms::show))
+        .routes(routes!(rooms::say))
+        .routes(routes!(rooms::events))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::events))

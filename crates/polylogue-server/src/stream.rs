@@ -14,6 +14,7 @@ use polylogue_core::{
     Event, Record,
     id::{Seq, SessionId},
     projection::ChorusStream,
+    room::RoomId,
 };
 use polylogue_runtime::{Published, Subscription};
 
@@ -75,6 +76,23 @@ pub(crate) fn chorus(app: &App, session: SessionId, after: Seq, until: Until) ->
                 return Some((frame.expect("events have string keys"), (records, fold, is_done)));
             }
         });
+    respond(app, frames)
+}
+
+/// The events of a room after the one with this number, for as long as somebody listens.
+pub(crate) fn room(app: &App, room: RoomId, heard: u64) -> Response {
+    let frames = stream::unfold(app.hub.listen(room, heard), |mut listener| async move {
+        match listener.next().await {
+            Ok((number, event)) => {
+                let frame = Frame::default().id(number.to_string()).json_data(&event);
+                Some((frame.expect("events have string keys"), listener))
+            }
+            Err(error) => {
+                tracing::error!(%error, "a room's event stream breaks off");
+                None
+            }
+        }
+    });
     respond(app, frames)
 }
 

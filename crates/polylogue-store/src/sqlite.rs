@@ -7,6 +7,7 @@
 mod batch;
 mod open;
 mod reader;
+mod room;
 mod schema;
 mod writer;
 
@@ -16,8 +17,9 @@ use async_trait::async_trait;
 use polylogue_core::{
     Record,
     id::{Seq, SessionId},
+    room::{RoomId, RoomPlace},
 };
-use polylogue_runtime::port::{Journal, JournalError, Summary};
+use polylogue_runtime::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
 use rusqlite::ErrorCode;
 use tokio::sync::{mpsc, oneshot};
 
@@ -89,6 +91,20 @@ impl Journal for SqliteJournal {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.readers.with(reader::unfinished).await
+    }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        let room = room.clone();
+        self.readers.with(move |connection| room::read(connection, &room, after, limit)).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        let room = room.clone();
+        self.readers.with(move |connection| room::head(connection, &room)).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.readers.with(move |connection| room::list(connection, limit)).await
     }
 }
 

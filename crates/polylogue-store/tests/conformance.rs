@@ -12,10 +12,11 @@ use async_trait::async_trait;
 use polylogue_core::{
     Record,
     id::{Seq, SessionId},
+    room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::{
     conformance,
-    port::{Journal, JournalError, Summary},
+    port::{Journal, JournalError, RoomRecord, RoomSummary, Summary},
 };
 use polylogue_store::SqliteJournal;
 use tempfile::TempDir;
@@ -97,6 +98,18 @@ impl Journal for FromDisk {
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.reopened().await.unfinished().await
     }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        self.reopened().await.read_room(room, after, limit).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        self.reopened().await.room_head(room).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.reopened().await.rooms(limit).await
+    }
 }
 
 /// One file that is open twice, asked in turn.
@@ -135,5 +148,17 @@ impl Journal for TwoNodes {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.node().unfinished().await
+    }
+
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        self.node().read_room(room, after, limit).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        self.node().room_head(room).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.node().rooms(limit).await
     }
 }

@@ -43,7 +43,7 @@ fn a_store_that_cannot_be_opened_says_what_to_do() {
         ("notes.txt/b/a.db", "the store `…/notes.txt/b/a.db` lies below a file, not a folder: name another place"),
         (
             "newer.db",
-            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 1): update Polylogue to open it",
+            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 2): update Polylogue to open it",
         ),
     ] {
         assert_eq!(refusal(folder.path(), name), expected);
@@ -116,6 +116,27 @@ async fn a_closed_store_is_one_file_and_refuses_more() {
     assert_eq!(journal.find("", 9).await.map(drop), closed);
 }
 
+/// Files that earlier versions left are brought to this one, and what is in them stays.
+#[tokio::test]
+async fn a_store_of_an_earlier_version_goes_on() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("store.db");
+    let older = Connection::open(&path).expect("a database");
+    older.execute_batch(include_str!("../src/sqlite/schema/1_journal.sql")).expect("the tables of version 1");
+    older.pragma_update(None, "application_id", 0x506c_6f67).expect("our mark");
+    older.pragma_update(None, "user_version", 1).expect("a version");
+    let (id, record) = (id(1), started(id(1), "goal").encode());
+    older
+        .execute("INSERT INTO sessions VALUES (1, ?1, 'collaboration', 'goal', 1, 1, 1, NULL, 1)", [id.as_bytes()])
+        .expect("a session");
+    older.execute("INSERT INTO journal (place, at, event) VALUES ((1 << 32) + 1, 1, ?1)", [record]).expect("a record");
+    drop(older);
+    let journal = SqliteJournal::open(&path).expect("a store");
+    journal.append(id, records(1, 200, [ended(Reason::Final)])).await.expect("it follows");
+    assert_eq!((&journal as &dyn Journal).read_all(id).await.map(|records| records.len()), Ok(2));
+    assert_eq!(journal.rooms(9).await, Ok(vec![]));
+}
+
 /// The lists do not get slower with the sessions that they do not show.
 #[test]
 fn what_is_asked_often_has_an_index() {
@@ -126,6 +147,9 @@ fn what_is_asked_often_has_an_index() {
     for (query, index) in [
         ("SELECT id, title FROM sessions ORDER BY last_at DESC, id DESC LIMIT 9", "sessions_newest"),
         ("SELECT id FROM sessions WHERE reason IS NULL ORDER BY started_at, id", "sessions_unfinished"),
+        ("SELECT name FROM rooms ORDER BY last_at DESC, name DESC LIMIT 9", "rooms_newest"),
+        ("SELECT record FROM room_log WHERE room = 1 AND n > 4 ORDER BY n LIMIT 9", "PRIMARY KEY (room=? AND n>?)"),
+        ("SELECT room FROM room_sessions WHERE session = 1", "INTEGER PRIMARY KEY"),
         ("SELECT id FROM sessions WHERE id BETWEEN x'00' AND x'ff' ORDER BY id", "sqlite_autoindex_sessions_1"),
     ] {
         let plan: String = connection

@@ -47,6 +47,7 @@ pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         seed: wish.seed.or(common.seed).map_or_else(engine::new_seed, Ok)?,
         speech: wish.speech.unwrap_or(by_default) && !common.no_speech,
         templates: config.templates()?,
+        room: None,
     })
 }
 

@@ -4,6 +4,7 @@ mod agents;
 mod args;
 mod cache;
 mod chorus;
+mod collaboration;
 mod command;
 mod config;
 mod engine;

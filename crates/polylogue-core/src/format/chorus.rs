@@ -30,8 +30,8 @@ use crate::{
     event::{CallFailure, Event, FailureKind, Record},
     id::{AgentId, AskId, LineId, PersonId},
     line::{ClipState, Line, LineKind, Speaker},
-    reason::Reason,
-    setup::{BadSetup, Change},
+    reason::{Ending, Reason},
+    setup::BadSetup,
     stage::Stage,
     step::Rejected,
 };
@@ -287,7 +287,9 @@ impl Chorus {
             | Event::LineSpoken { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::LineCut { .. }
             | Event::Collaboration(_)
+            | Event::Scene(_)
             | Event::Ended { .. } => {}
         }
     }
@@ -381,28 +383,10 @@ impl Rules for Chorus {
     }
 
     fn may_reopen(&self, _: &Stage, reason: Reason) -> Result<(), Rejected> {
-        match reason {
-            Reason::Completed | Reason::Cancelled | Reason::Failed => Ok(()),
-            Reason::LimitUsd | Reason::LimitTokens | Reason::LimitSeconds => Err(Rejected::StillAtLimit(reason)),
-            Reason::Final | Reason::NoHandoff | Reason::CapReached | Reason::MalformedReply => {
-                Err(Rejected::Ended(reason))
-            }
-        }
-    }
-
-    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
-        match reason {
-            Reason::Cancelled | Reason::Failed => Ok(()),
-            Reason::LimitUsd | Reason::LimitTokens | Reason::LimitSeconds => {
-                if stage.is_raised(reason, change) {
-                    Ok(())
-                } else {
-                    Err(Rejected::StillAtLimit(reason))
-                }
-            }
-            Reason::Completed | Reason::Final | Reason::NoHandoff | Reason::CapReached | Reason::MalformedReply => {
-                Err(Rejected::Complete(reason))
-            }
+        match reason.ending() {
+            Ending::Complete | Ending::BrokenOff => Ok(()),
+            Ending::Limit => Err(Rejected::StillAtLimit(reason)),
+            Ending::UsedUp => Err(Rejected::Ended(reason)),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Collaboration: one agent at a time; the speaker hands over; it ends with `final`, with no handoff, or when
-//! the rounds are used up.
+//! the rounds are used up. A single call is the smallest one: an agent answers a person, and may hand over once.
 
 mod envelope;
+mod settings;
 mod window;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -10,53 +11,23 @@ use minijinja::context;
 use serde::{Deserialize, Serialize};
 
 use self::{envelope::Envelope, window::Window};
+pub use self::{
+    settings::{Mode, Settings},
+    window::Said,
+};
 use super::{Place, Reaction, Rules, Wants};
 use crate::{
     ask::{Request, Thread},
     event::{CallFailure, Event, Record},
     id::{AgentId, AskId, PersonId, Purpose},
     identity::own_line,
-    line::{LineKind, Speaker},
+    line::{Delivery, LineKind, Speaker},
     reason::Reason,
     reply::{self, Repair, Shape},
-    setup::{BadSetup, Cast, Change},
+    setup::BadSetup,
     stage::Stage,
     step::Rejected,
 };
-
-/// What a collaboration is set up with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Settings {
-    pub goal: Arc<str>,
-    /// Who speaks first.
-    pub speaker: AgentId,
-    pub max_rounds: u32,
-}
-
-impl Settings {
-    pub const DEFAULT_ROUNDS: u32 = 6;
-    pub const MAX_ROUNDS: u32 = 10_000;
-    pub const MAX_GOAL_CHARS: usize = 20_000;
-
-    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
-        let chars = self.goal.chars().count();
-        if self.goal.trim().is_empty() {
-            Err(BadSetup::EmptyGoal)
-        } else if chars > Self::MAX_GOAL_CHARS {
-            Err(BadSetup::TooLong(chars, Self::MAX_GOAL_CHARS))
-        } else if cast.agents().len() < 2 {
-            Err(BadSetup::NotTwo)
-        } else if cast.agent(&self.speaker).is_none() {
-            let names: Vec<&str> = cast.agents().iter().map(|agent| agent.name.as_str()).collect();
-            Err(BadSetup::NotInCast(self.speaker.to_string(), names.join(", ")))
-        } else if !(1..=Self::MAX_ROUNDS).contains(&self.max_rounds) {
-            Err(BadSetup::Rounds(self.max_rounds, Self::MAX_ROUNDS))
-        } else {
-            Ok(())
-        }
-    }
-}
 
 /// What only a collaboration decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,7 +51,9 @@ pub(crate) struct Collaboration {
     speaker: AgentId,
     round: u32,
     max_rounds: u32,
+    mode: Mode,
     concluded: Option<Reason>,
+    background: Window,
     window: Window,
     /// The fixed head of each agent's requests.
     heads: BTreeMap<AgentId, Arc<str>>,
@@ -99,7 +72,7 @@ impl Collaboration {
             let others: Vec<String> = names.iter().filter(|other| *other != name).cloned().collect();
             let persona = agent.persona.as_ref();
             let variables = context! { name => name, others => others, persona => persona, schema => schema.as_str() };
-            let head = stage.templates().try_render("collaboration_system.j2", &variables)?;
+            let head = stage.templates().try_render(settings.mode.system_template(), &variables)?;
             heads.insert(agent.name.clone(), head.into());
         }
         let collaboration = Collaboration {
@@ -107,12 +80,14 @@ impl Collaboration {
             speaker: settings.speaker.clone(),
             round: 1,
             max_rounds: settings.max_rounds,
+            mode: settings.mode,
             concluded: None,
+            background: Window::of(&settings.background),
             window: Window::default(),
             heads,
             envelope: Arc::new(envelope),
         };
-        stage.templates().try_render("collaboration_turn.j2", &collaboration.variables())?;
+        stage.templates().try_render(settings.mode.turn_template(), &collaboration.variables())?;
         if let Some(person) = stage.cast().people().first().cloned() {
             stage.say(started, Speaker::Person(person), LineKind::User, None, &settings.goal, None);
         }
@@ -122,6 +97,7 @@ impl Collaboration {
     fn variables(&self) -> minijinja::Value {
         context! {
             goal => &self.goal,
+            background => self.background.values(),
             transcript => self.window.values(),
             round => self.round,
             max_rounds => self.max_rounds,
@@ -136,8 +112,15 @@ impl Collaboration {
         let others: Vec<&str> =
             agents.chain(people).chain(["router"]).filter(|name| *name != ask.agent.as_str()).collect();
         let text = own_line(text, ask.agent.as_str(), &others, repairs).into();
-        let speaker = Speaker::Agent(ask.agent.clone());
-        Event::LineSpoken { speaker, kind: LineKind::Message, text, ask: Some(ask.clone()), to: None, voice: None }
+        Event::LineSpoken {
+            speaker: Speaker::Agent(ask.agent.clone()),
+            kind: LineKind::Message,
+            text,
+            ask: Some(ask.clone()),
+            to: None,
+            voice: None,
+            delivery: Delivery::default(),
+        }
     }
 }
 
@@ -158,7 +141,7 @@ impl Rules for Collaboration {
             model: agent.model.clone(),
             system: self.heads[&ask.agent].clone(),
             thread: Thread::default(),
-            prompt: stage.templates().render("collaboration_turn.j2", &self.variables()),
+            prompt: stage.templates().render(self.mode.turn_template(), &self.variables()),
             shape: Some(self.envelope.clone()),
             grammar: None,
             sampling: agent.sampling.clone(),
@@ -200,40 +183,38 @@ impl Rules for Collaboration {
         Ok(())
     }
 
-    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
-        match reason {
-            Reason::Cancelled | Reason::Failed => Ok(()),
-            Reason::CapReached if change.max_rounds.is_some_and(|rounds| rounds > self.max_rounds) => Ok(()),
-            Reason::CapReached => Err(Rejected::StillAtLimit(reason)),
-            Reason::LimitUsd | Reason::LimitTokens | Reason::LimitSeconds => {
-                if stage.is_raised(reason, change) {
-                    Ok(())
-                } else {
-                    Err(Rejected::StillAtLimit(reason))
-                }
-            }
-            Reason::Final | Reason::NoHandoff | Reason::MalformedReply | Reason::Completed => {
-                Err(Rejected::Complete(reason))
-            }
-        }
+    fn bound(&self) -> Option<u32> {
+        Some(self.max_rounds)
     }
 
     fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>> {
         let (round, rounds, speaker) = (self.round.min(self.max_rounds), self.max_rounds, &self.speaker);
-        let limits = stage.limits();
+        let (limits, noun) = (stage.limits(), self.mode.noun());
+        // Whoever asks one agent sees that it has answered.
+        let is_answered = matches!(
+            reason,
+            Reason::Final | Reason::NoHandoff | Reason::CapReached | Reason::MalformedReply | Reason::Completed
+        );
+        if self.mode == Mode::Single && is_answered {
+            return None;
+        }
         let why = match reason {
-            Reason::Cancelled => return Some("Collaboration canceled by user.".into()),
+            Reason::Cancelled => return Some(format!("{noun} canceled by user.").into()),
             Reason::Final => format!("{speaker} finished it in round {round} of {rounds}"),
             Reason::NoHandoff => format!("{speaker} handed over to nobody in round {round} of {rounds}"),
             Reason::CapReached => format!("all {rounds} rounds are used"),
             Reason::MalformedReply => format!("the reply of {speaker} could not be read and is shown as it came"),
-            Reason::Completed => "everyone has had their turns".to_owned(),
+            Reason::Completed
+            | Reason::GoalAchieved
+            | Reason::NaturalEnd
+            | Reason::MaxBeatsExceeded
+            | Reason::Stalled => "everyone has had their turns".to_owned(),
             Reason::Failed => format!("{speaker} could not be reached"),
             Reason::LimitUsd => format!("the next call could pass the limit of {}", limits.max_usd),
             Reason::LimitTokens => format!("the next call could pass the limit of {} tokens", limits.max_tokens),
             Reason::LimitSeconds => format!("the limit of {} seconds is reached", limits.max_seconds),
         };
-        Some(format!("Collaboration ended: {why}.").into())
+        Some(format!("{noun} ended: {why}.").into())
     }
 
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
@@ -259,7 +240,9 @@ impl Rules for Collaboration {
             | Event::AskCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::LineCut { .. }
             | Event::Chorus(_)
+            | Event::Scene(_)
             | Event::Ended { .. } => {}
         }
     }

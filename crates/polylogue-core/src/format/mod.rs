@@ -6,6 +6,7 @@
 
 pub mod chorus;
 pub mod collaboration;
+pub mod scene;
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::{
     event::{CallFailure, Event, Record},
     id::{AgentId, AskId, LineId, PersonId, Purpose},
     line::Line,
-    reason::Reason,
+    reason::{Ending, Reason},
     reply::Repair,
     setup::{BadSetup, Change, FormatSetup, Setup},
     stage::Stage,
@@ -22,12 +23,15 @@ use crate::{
 };
 use chorus::Chorus;
 use collaboration::Collaboration;
+use scene::Scene;
 
 /// What a format wants now.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Wants {
     /// These agents asked, all at once.
     Asks(Vec<Place>),
+    /// It is over but for these, which are left out when a limit is in their way.
+    Epilogue(Vec<Place>, Reason),
     End(Reason),
 }
 
@@ -76,8 +80,21 @@ pub(crate) trait Rules {
         Err(Rejected::Ended(reason))
     }
 
+    /// How many rounds or beats there are at most, where the format counts any.
+    fn bound(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether a session that ended so can go on with this change.
-    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected>;
+    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
+        let may = match reason.ending() {
+            Ending::BrokenOff => true,
+            Ending::Complete => return Err(Rejected::Complete(reason)),
+            Ending::UsedUp => change.max_rounds > self.bound(),
+            Ending::Limit => stage.is_raised(reason, change),
+        };
+        if may { Ok(()) } else { Err(Rejected::StillAtLimit(reason)) }
+    }
 
     /// What the conversation itself says at its end.
     fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>>;
@@ -91,6 +108,7 @@ pub(crate) trait Rules {
 pub(crate) enum Format {
     Collaboration(Collaboration),
     Chorus(Chorus),
+    Scene(Box<Scene>),
 }
 
 impl Format {
@@ -101,6 +119,7 @@ impl Format {
                 Collaboration::new(settings, stage, started).map(Format::Collaboration)
             }
             FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
+            FormatSetup::Scene(settings) => Scene::new(settings, stage, started).map(Box::new).map(Format::Scene),
         }
     }
 
@@ -108,6 +127,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Scene(scene) => &**scene,
         }
     }
 
@@ -115,6 +135,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Scene(scene) => &mut **scene,
         }
     }
 }

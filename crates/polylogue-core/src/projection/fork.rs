@@ -37,7 +37,9 @@ pub fn fork(
     let mut copy = records[..at.0 as usize].to_vec();
     let Event::Started { version, setup } = &copy[0].event else { return Err(NotAJournal::Empty.into()) };
     let from = setup.id;
-    copy[0].event = Event::Started { version: *version, setup: Arc::new(Setup { id, ..Setup::clone(setup) }) };
+    // A room hears what is said there once: whoever goes another way goes it elsewhere.
+    let setup = Setup { id, room: None, ..Setup::clone(setup) };
+    copy[0].event = Event::Started { version: *version, setup: Arc::new(setup) };
     copy.push(Record { seq: at.next(), at: now, event: Event::Forked { version: VERSION, from, at, change } });
 
     let conversation = Conversation::replay(&copy)?;

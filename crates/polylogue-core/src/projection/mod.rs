@@ -5,6 +5,8 @@ mod chorus;
 mod fork;
 mod insight;
 mod outcome;
+mod room;
+mod scene;
 mod text;
 mod timeline;
 
@@ -13,5 +15,7 @@ pub use chorus::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, 
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_behind};
 pub use outcome::{Costs, Outcome, OutcomeLine, Status};
+pub use room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream};
+pub use scene::{Entry, NotATranscript, SceneText, TranscriptProblem, read_transcript};
 pub use text::{markdown, plain_text};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

@@ -10,7 +10,7 @@ use crate::{
     event::FailureKind,
     id::{AgentId, Seq, SessionId},
     ledger::Account,
-    line::{ClipState, Line, LineKind},
+    line::{ClipState, Delivery, Line, LineKind},
     money::Money,
     setup::{FormatSetup, ModelRef},
 };
@@ -73,6 +73,11 @@ pub struct OutcomeLine {
     /// The voice profile that the speaker chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voice_profile: Option<Arc<str>>,
+    #[serde(flatten)]
+    pub delivery: Delivery,
+    /// The words after which somebody else came in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_after: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audio_path: Option<String>,
 }
@@ -131,8 +136,7 @@ impl Outcome {
             forked_from: stage.forked_from().map(|(session_id, seq)| ForkedFrom { session_id, seq }),
             cast: stage
                 .cast()
-                .agents()
-                .iter()
+                .everyone()
                 .map(|agent| OutcomeAgent { name: agent.name.clone(), model: agent.model.clone() })
                 .collect(),
             lines: lines.iter().map(OutcomeLine::of).collect(),
@@ -163,6 +167,8 @@ impl OutcomeLine {
             to: line.to.clone(),
             turn: line.ask.as_ref().map(|ask| ask.turn),
             voice_profile: line.voice.clone(),
+            delivery: line.delivery.clone(),
+            cut_after: line.cut_after.clone(),
             audio_path: audio_path(line),
         }
     }
@@ -174,7 +180,7 @@ fn artifacts(conversation: &Conversation) -> Vec<String> {
     let clips = stage.transcript().lines().iter().filter_map(audio_path);
     let manifest = match (&stage.setup().format, stage.ended()) {
         (FormatSetup::Chorus(_), Some(_)) => Some(Manifest::path(stage.setup().id)),
-        (FormatSetup::Chorus(_), None) | (FormatSetup::Collaboration(_), _) => None,
+        (FormatSetup::Chorus(_), None) | (FormatSetup::Collaboration(_) | FormatSetup::Scene(_), _) => None,
     };
     clips.chain(manifest).collect()
 }

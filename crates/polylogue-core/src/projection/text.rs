@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use crate::{
     Conversation,
+    format::collaboration::{Mode, Settings},
     line::{Line, LineKind},
+    setup::{Agent, FormatSetup},
 };
 
 /// Plain text, as it would be printed.
@@ -13,9 +15,16 @@ pub fn plain_text(conversation: &Conversation) -> String {
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {
             LineKind::Router => format!("[{}]", directed(line)),
-            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
-                format!("{}: {}", addressed(line), line.text)
-            }
+            LineKind::Event => format!("[EVENT: {}]", line.text),
+            LineKind::System => format!("[SYSTEM: {}]", line.text),
+            LineKind::React => format!("{} *{}*", line.speaker, line.text),
+            LineKind::User
+            | LineKind::Message
+            | LineKind::Response
+            | LineKind::Comment
+            | LineKind::Reply
+            | LineKind::Speak
+            | LineKind::Interrupt => format!("{}: {}", addressed(line), line.text),
         };
         let _ = write!(text, "\n{block}\n");
     }
@@ -27,9 +36,15 @@ pub fn markdown(conversation: &Conversation) -> String {
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {
             LineKind::Router => format!("> {}", directed(line).replace('\n', "\n> ")),
-            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
-                format!("**{}:** {}", addressed(line), line.text)
-            }
+            LineKind::Event | LineKind::System => format!("> *{}*", line.text),
+            LineKind::React => format!("**{}** *{}*", line.speaker, line.text),
+            LineKind::User
+            | LineKind::Message
+            | LineKind::Response
+            | LineKind::Comment
+            | LineKind::Reply
+            | LineKind::Speak
+            | LineKind::Interrupt => format!("**{}:** {}", addressed(line), line.text),
         };
         let _ = write!(text, "\n{block}\n");
     }
@@ -55,9 +70,22 @@ fn directed(line: &Line) -> String {
 fn heading(conversation: &Conversation, mark: &str) -> String {
     let stage = conversation.stage();
     let setup = stage.setup();
-    let cast: Vec<String> =
-        stage.cast().agents().iter().map(|agent| format!("{} ({})", agent.name, agent.model)).collect();
-    let name = setup.format.name();
-    let title = format!("{}{}", name[..1].to_uppercase(), &name[1..]);
-    format!("{mark}{title} between {}\n{}, session {}\n", cast.join(" and "), stage.started_at(), setup.id)
+    let agents = stage.cast().agents().iter();
+    let title = match &setup.format {
+        // Others may have been handed over to; whoever was not is no part of it.
+        FormatSetup::Collaboration(Settings { mode: Mode::Single, speaker, .. }) => {
+            let called = agents.filter(|agent| agent.name == *speaker);
+            format!("Call to {}", called.map(named).collect::<String>())
+        }
+        format => {
+            let name = format.name();
+            let between: Vec<String> = agents.map(named).collect();
+            format!("{}{} between {}", name[..1].to_uppercase(), &name[1..], between.join(" and "))
+        }
+    };
+    format!("{mark}{title}\n{}, session {}\n", stage.started_at(), setup.id)
+}
+
+fn named(agent: &Agent) -> String {
+    format!("{} ({})", agent.name, agent.model)
 }

@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use crate::{
+    cut::cut_after,
     id::LineId,
     line::{Clip, ClipState, Speaker, Transcript},
-    spoken::{end_of, spoken},
+    spoken::spoken,
 };
 
 /// How long two voices are heard at once when one cuts the other off.
@@ -53,7 +54,7 @@ pub fn audible(transcript: &Transcript) -> Vec<Audible> {
                 speaker: line.speaker.clone(),
                 words: spoken(&line.text),
                 clip: clip.clone(),
-                cut_after: None,
+                cut_after: line.cut_after.clone(),
             });
         }
     }
@@ -70,8 +71,8 @@ pub fn timeline(lines: &[Audible]) -> Vec<Placed> {
         });
         // There is nobody to be cut off by after the last line.
         let cut = line.cut_after.as_deref().filter(|_| at + 1 < lines.len()).and_then(|phrase| {
-            let end = end_of(phrase, &line.words)?;
-            (end < line.words.len()).then_some(end)
+            let end = cut_after(&line.words, phrase)?;
+            line.words[end..].contains(char::is_alphanumeric).then_some(end)
         });
         let (words, heard_ms) = match cut {
             None => (line.words.clone(), line.clip.duration_ms),

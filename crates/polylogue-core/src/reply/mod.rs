@@ -8,6 +8,8 @@ mod extract;
 mod lenient;
 mod shape;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -113,6 +115,16 @@ pub fn preview(partial: &str) -> Option<String> {
     }
     let object = lenient::read(partial)?.value;
     object.as_object()?.values().find_map(|value| value.as_str().map(str::to_owned))
+}
+
+/// The text within its bound and without thinking aloud.
+pub(crate) fn without_thinking(text: &str) -> (Cow<'_, str>, Vec<Repair>) {
+    extract::prepare(text)
+}
+
+/// The first object that can be read from the text, repaired as it must be.
+pub(crate) fn first_object(text: &str) -> Option<Value> {
+    extract::candidates(text).next().map(|candidate| candidate.value)
 }
 
 fn done(value: Result<Value, Problem>, mut repairs: Vec<Repair>) -> Reading {

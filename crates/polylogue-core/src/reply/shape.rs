@@ -17,6 +17,11 @@ pub enum Shape {
     Bool,
     /// One of these numbers.
     Number(Vec<u32>),
+    /// A fraction from the first to the second. What is outside is brought inside: a model that says 80 or
+    /// `80%` for 0.8 is understood.
+    Fraction(f64, f64),
+    /// At most so many of these. What does not fit is left out: one bad item spoils no list.
+    List(Box<Shape>, usize),
     Object(Vec<Field>),
 }
 
@@ -46,6 +51,8 @@ impl Shape {
             Shape::Choice(words) => json!({"type": "string", "enum": words}),
             Shape::Bool => json!({"type": "boolean"}),
             Shape::Number(numbers) => json!({"type": "integer", "enum": numbers}),
+            Shape::Fraction(least, most) => json!({"type": "number", "minimum": least, "maximum": most}),
+            Shape::List(of, most) => json!({"type": "array", "items": of.schema(), "maxItems": most}),
             Shape::Object(fields) => {
                 let properties: Map<String, Value> =
                     fields.iter().map(|field| (field.name.to_owned(), field.shape.schema())).collect();
@@ -95,6 +102,37 @@ impl Shape {
                 }
                 Ok(number.into())
             }
+            Shape::Fraction(least, most) => {
+                let said = fraction(&value).ok_or_else(|| self.wrong(at))?;
+                let meant = if said.abs() > least.abs().max(most.abs()) { said / 100.0 } else { said };
+                let kept = meant.clamp(*least, *most);
+                if value.as_f64() != Some(kept) {
+                    repairs.push(Repair::Type);
+                }
+                Ok(json!(kept))
+            }
+            Shape::List(of, most) => {
+                let items = match value {
+                    Value::Array(items) => items,
+                    Value::Object(_) | Value::String(_) => {
+                        repairs.push(Repair::Type);
+                        vec![value]
+                    }
+                    Value::Null | Value::Bool(_) | Value::Number(_) => return Err(self.wrong(at)),
+                };
+                let given = items.len();
+                let fitted = items.into_iter().filter_map(|item| {
+                    let mut tried = Vec::new();
+                    let item = of.fit_at(at, item, &mut tried).ok()?;
+                    repairs.extend(tried);
+                    Some(item)
+                });
+                let fitted: Vec<Value> = fitted.take(*most).collect();
+                if fitted.len() < given {
+                    repairs.push(Repair::UnknownField);
+                }
+                Ok(Value::Array(fitted))
+            }
             Shape::Object(fields) => {
                 let Value::Object(mut given) = value else { return Err(self.wrong(at)) };
                 let mut fitted = Map::new();
@@ -127,6 +165,8 @@ impl Shape {
                 let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
                 format!("one of {}", numbers.join(", "))
             }
+            Shape::Fraction(least, most) => format!("a number from {least} to {most}"),
+            Shape::List(..) => "a list".to_owned(),
             Shape::Object(_) => "an object".to_owned(),
         };
         let at = if at.is_empty() { "the reply" } else { at };
@@ -149,6 +189,19 @@ fn number(value: &Value) -> Option<u32> {
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// A fraction as it is, or as a text: `"0.8"`, `"80%"`.
+fn fraction(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => match text.trim().strip_suffix('%') {
+            Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+            None => text.trim().parse().ok(),
+        },
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+    .filter(|fraction| fraction.is_finite())
 }
 
 /// Takes a member by its name, or by its name in another case.

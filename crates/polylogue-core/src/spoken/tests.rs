@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{end_of, spoken};
+use super::spoken;
 
 #[test]
 fn only_the_words_are_spoken() {
@@ -63,23 +63,6 @@ fn only_the_words_are_spoken() {
 }
 
 #[test]
-fn a_phrase_is_found_where_it_ends() {
-    let said = "Look, I can explain what happened to it.";
-    let cases = [
-        ("explain", Some("Look, I can explain")),
-        ("I CAN", Some("Look, I can")),
-        ("look i", Some("Look, I")),
-        ("happened to it", Some(said)),
-        ("explains", None),
-        ("", None),
-        ("…", None),
-    ];
-    for (phrase, expected) in cases {
-        assert_eq!(end_of(phrase, said).map(|end| &said[..end]), expected, "of {phrase:?}");
-    }
-}
-
-#[test]
 fn marks_that_never_close_cost_no_more_than_their_length() {
     for mark in ["[", "(", "<a", "*a ", "![", "`", "_a"] {
         spoken(&mark.repeat(super::MAX_CHARS / 4));
@@ -96,10 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_taken(text in any::<String>(), phrase in any::<String>()) {
-        let said = spoken(&text);
-        if let Some(end) = end_of(&phrase, &said) {
-            prop_assert!(said.is_char_boundary(end));
-        }
+    fn any_text_is_taken(text in any::<String>()) {
+        spoken(&text);
     }
 }

@@ -26,7 +26,9 @@ pub(crate) fn good(ask: &Ask, slots: u8) -> String {
         Purpose::Respond => spoken(&format!("I am {slot}.")),
         Purpose::Comment => comment_on(slot % slots + 1, &format!("{slot} heard you.")),
         Purpose::Reply => spoken(&format!("Thank you, says {slot}.")),
-        Purpose::Contribute => unreachable!("a chorus asks no such thing"),
+        Purpose::Contribute | Purpose::Act | Purpose::Judge | Purpose::Remember => {
+            unreachable!("a chorus asks no such thing")
+        }
     }
 }
 

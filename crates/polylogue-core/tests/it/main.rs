@@ -1,8 +1,11 @@
 //! The core through its public surface.
 
+mod bracket;
 mod chorus;
 mod chorus_properties;
 mod collaboration;
 mod corpus;
 mod properties;
+mod room;
+mod scene;
 mod support;

@@ -27,6 +27,13 @@ impl Play {
         Ok(Play { conversation, records: vec![first], now })
     }
 
+    /// A play that goes on after these records.
+    pub(crate) fn replay(records: &[Record]) -> Play {
+        let conversation = Conversation::replay(records).unwrap();
+        let now = conversation.stage().last_at();
+        Play { conversation, records: records.to_vec(), now }
+    }
+
     pub(crate) fn wait_ms(&mut self, ms: u64) {
         self.now = self.now.plus_ms(ms);
     }
@@ -102,23 +109,20 @@ pub(crate) fn agent(name: &str) -> Agent {
 pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
     Setup {
         id: SessionId::from_bytes([0x11; 16]),
-        format: FormatSetup::Collaboration(Settings {
-            goal: "Write a fairy tale.".into(),
-            speaker: names[0].parse().unwrap(),
-            max_rounds,
-        }),
+        format: FormatSetup::Collaboration(Settings::new("Write a fairy tale.", names[0].parse().unwrap(), max_rounds)),
         cast: Cast::new(names.iter().map(|name| agent(name)).collect(), vec!["you".parse().unwrap()]).unwrap(),
         limits: Limits::default(),
         seed: 7,
         speech: false,
         templates: Default::default(),
+        room: None,
     }
 }
 
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
     match &mut setup.format {
         FormatSetup::Collaboration(settings) => settings,
-        FormatSetup::Chorus(_) => panic!("not a collaboration"),
+        FormatSetup::Chorus(_) | FormatSetup::Scene(_) => panic!("not a collaboration"),
     }
 }
 
@@ -150,6 +154,7 @@ pub(crate) fn chorus(slots: u8) -> Setup {
         seed: 7,
         speech: true,
         templates: Default::default(),
+        room: None,
     }
 }
 

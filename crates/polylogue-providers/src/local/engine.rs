@@ -36,7 +36,7 @@ const GROUP: usize = 64;
 /// llama.cpp's number for flash attention: keys and values of 8 bits need it.
 const FLASH_ATTENTION: i32 = 1;
 /// Tokens of a reply when the agent names no limit of its own.
-const OUTPUT: usize = 384;
+const OUTPUT: usize = 512;
 
 /// How a reply is drawn, as the model's makers and small models in general like it.
 const TEMPERATURE: f32 = 0.7;

@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 /// Characters of one text of a shape, at most. Small models ramble, and JSON that does not close is none.
 const LONGEST_TEXT: usize = 600;
 const SHORTEST_TEXT: usize = 40;
+/// Items of one list, at most.
+const LONGEST_LIST: usize = 3;
 
 /// Makes samplers that let only what fits through.
 pub(super) struct Grammars {
@@ -62,6 +64,14 @@ fn bounded(shape: &Shape, longest: usize) -> Value {
             schema["properties"] = Value::Object(fields.iter().map(property).collect::<Map<_, _>>());
             schema
         }
+        Shape::List(of, most) => {
+            json!({"type": "array", "items": bounded(of, longest), "maxItems": most.min(&LONGEST_LIST)})
+        }
+        // A number in words of its own could have digits without end.
+        Shape::Fraction(least, most) => {
+            let part = |n: u32| ((least + (most - least) * f64::from(n) / 20.0) * 100.0).round() / 100.0;
+            json!({"enum": (0..=20).map(part).collect::<Vec<f64>>()})
+        }
         Shape::Choice(_) | Shape::Bool | Shape::Number(_) => shape.schema(),
     }
 }
@@ -71,6 +81,7 @@ fn texts(shape: &Shape) -> usize {
     match shape {
         Shape::Text { .. } => 1,
         Shape::Object(fields) => fields.iter().map(|field| texts(&field.shape)).sum(),
-        Shape::Choice(_) | Shape::Bool | Shape::Number(_) => 0,
+        Shape::List(of, most) => texts(of) * most.min(&LONGEST_LIST),
+        Shape::Choice(_) | Shape::Bool | Shape::Number(_) | Shape::Fraction(..) => 0,
     }
 }

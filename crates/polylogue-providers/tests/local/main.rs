@@ -83,9 +83,14 @@ async fn every_shape_is_kept_to_exactly() {
         Field::required("targetSlotId", Shape::Number(vec![1, 2, 4])),
         Field::required("comment", Shape::Text { max_chars: Some(50) }),
     ]);
+    let judged = Shape::Object(vec![
+        Field::required("progress", Shape::Fraction(0.0, 1.0)),
+        Field::required("notes", Shape::List(Box::new(Shape::Text { max_chars: Some(30) }), 4)),
+    ]);
     let choice = Shape::Object(vec![Field::required("answer", Shape::Choice(vec!["yes".into(), "no".into()]))]);
     let questions = ["What is a home?", "Say \"hello\" to gpt.", "日本語?", "\\n\\n{}[]"];
-    let asks = [envelope(), slots, choice].into_iter().cycle().zip(questions.into_iter().cycle()).take(12);
+    let asks =
+        [envelope(), slots, choice, judged, envelope()].into_iter().cycle().zip(questions.into_iter().cycle()).take(12);
     for (shape, question) in asks {
         let reply = ask(&local, Request { shape: Some(Arc::new(shape.clone())), ..request(question, 160) }).await;
         let reading = reply::read(&reply.text, &shape);

@@ -42,11 +42,8 @@ fn setup(number: u64) -> Setup {
     };
     let mut id = [0; 16];
     id[..8].copy_from_slice(&number.to_be_bytes());
-    let settings = collaboration::Settings {
-        goal: "Write a tale.".into(),
-        speaker: AGENTS[number as usize % 2].0.parse().unwrap(),
-        max_rounds: ROUNDS,
-    };
+    let settings =
+        collaboration::Settings::new("Write a tale.", AGENTS[number as usize % 2].0.parse().unwrap(), ROUNDS);
     Setup {
         id: SessionId::from_random(id),
         format: FormatSetup::Collaboration(settings),
@@ -55,6 +52,7 @@ fn setup(number: u64) -> Setup {
         seed: number,
         speech: false,
         templates: Default::default(),
+        room: None,
     }
 }
 

@@ -9,11 +9,13 @@ use polylogue_core::{
     format::{
         chorus,
         collaboration::{Decision, Settings},
+        scene::{self, Note, NoteKind},
     },
     id::{AgentId, AskId, LineId, Purpose, Seq, SessionId},
     ledger::Usage,
-    line::{Clip, LineKind, Speaker},
+    line::{Clip, Delivery, LineKind, Speaker},
     reply::Repair,
+    room::{CallId, RoomCall, Target},
     setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
 };
 
@@ -23,6 +25,16 @@ pub fn id(n: u8) -> SessionId {
 }
 
 pub fn started(id: SessionId, goal: &str) -> Event {
+    begun(id, goal, None)
+}
+
+/// A session that answers in this room.
+pub fn started_in(room: &str, id: SessionId) -> Event {
+    let (room, call_id) = (room.parse().expect("a room's name"), CallId::from_random([7; 16]));
+    begun(id, "goal", Some(RoomCall { room, call_id, target: Target::Router, is_repeat: false }))
+}
+
+fn begun(id: SessionId, goal: &str, room: Option<RoomCall>) -> Event {
     let agents = ["gpt", "Zoë 🎭"].map(|name| Agent {
         name: name.parse().expect("a name"),
         model: "openai/gpt-4o".parse().expect("a model"),
@@ -32,9 +44,10 @@ pub fn started(id: SessionId, goal: &str) -> Event {
         price: None,
     });
     let cast = Cast::new(agents.into(), vec!["you there".parse().expect("a name")]).expect("two agents and a person");
-    let settings = Settings { goal: goal.into(), speaker: agent(), max_rounds: 6 };
+    let settings = Settings::new(goal, agent(), 6);
     let (format, limits) = (FormatSetup::Collaboration(settings), Limits::default());
-    let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates: Default::default() };
+    let templates = Default::default();
+    let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates, room };
     Event::Started { version: VERSION, setup: Arc::new(setup) }
 }
 
@@ -46,6 +59,7 @@ pub fn said(text: &str) -> Event {
         ask: None,
         to: None,
         voice: None,
+        delivery: Delivery { tone: Some("stern".into()), ..Delivery::default() },
     }
 }
 
@@ -99,7 +113,8 @@ fn following(event: &Event) -> Option<Event> {
         }
         Event::AskFailed { .. } => Some(Event::AskCut { ask, partial: "".into(), usage: Usage::default() }),
         Event::AskCut { .. } => Some(said("")),
-        Event::LineSpoken { .. } => Some(Event::ClipMade {
+        Event::LineSpoken { .. } => Some(Event::LineCut { line, after: "wörd".into(), by: agent() }),
+        Event::LineCut { .. } => Some(Event::ClipMade {
             line,
             clip: Clip { path: "a/ü.wav".to_owned(), loudness_lufs: Some(-18.5), ..Clip::default() },
         }),
@@ -113,7 +128,11 @@ fn following(event: &Event) -> Option<Event> {
         Event::Collaboration(_) => {
             Some(Event::Chorus(chorus::Decision::TurnEnded { turn: 4, slots: vec![2.try_into().expect("a slot")] }))
         }
-        Event::Chorus(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
+        Event::Chorus(_) => {
+            let note = Note { to: Some(agent()), text: "Begin.".into(), kind: NoteKind::Opening };
+            Some(Event::Scene(scene::Decision::BeatBegun { beat: 0, notes: vec![note] }))
+        }
+        Event::Scene(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
         Event::Ended { .. } => None,
     }
 }

@@ -7,6 +7,7 @@ use polylogue_core::{
     Reason, Record, Timestamp,
     event::Unreadable,
     id::{Seq, SessionId},
+    room::{RoomId, RoomPlace},
 };
 
 /// A store of journals. An append is on disk when it returns, whole or not at all.
@@ -28,6 +29,34 @@ pub trait Journal: Send + Sync {
 
     /// Sessions that have begun and not ended, oldest first.
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError>;
+
+    /// At most `limit` records of the sessions that answer in a room, after `after`, in the order in which they
+    /// were appended: an append is in its room's order when it returns, and places have no gaps. An unknown room
+    /// has none.
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError>;
+
+    /// The last place of a room; that before the first when nothing was said there.
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError>;
+
+    /// The rooms, the newest first.
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError>;
+}
+
+/// A record in its place in a room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoomRecord {
+    pub place: RoomPlace,
+    pub session: SessionId,
+    pub record: Arc<Record>,
+}
+
+/// A room in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomSummary {
+    pub room: RoomId,
+    pub started_at: Timestamp,
+    pub last_at: Timestamp,
+    pub head: RoomPlace,
 }
 
 /// A session in a list.

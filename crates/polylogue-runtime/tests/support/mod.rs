@@ -176,15 +176,16 @@ pub(crate) fn setup(max_rounds: u32) -> Setup {
         sampling: Sampling::default(),
         price: Some(Price::FREE),
     };
-    let (goal, speaker) = ("Work it out.".into(), "gpt".parse().unwrap());
+    let (goal, speaker) = ("Work it out.", "gpt".parse().unwrap());
     Setup {
         id: SessionId::from_random(bytes),
-        format: FormatSetup::Collaboration(Settings { goal, speaker, max_rounds }),
+        format: FormatSetup::Collaboration(Settings::new(goal, speaker, max_rounds)),
         cast: Cast::new(vec![agent("gpt"), agent("claude")], vec!["you".parse().unwrap()]).unwrap(),
         limits: Limits::default(),
         seed: 7,
         speech: false,
         templates: Default::default(),
+        room: None,
     }
 }
 

@@ -199,7 +199,17 @@ async fn the_description_names_every_route() {
     let server = Wanted::good(1).start().await;
     let api = get(server.at, "/openapi.json").await.json();
     let paths: Vec<&str> = api["paths"].as_object().unwrap().keys().map(String::as_str).collect();
-    for path in ["/v1/chat", "/v1/sessions/{id}/events", "/v1/audio/{audioPath}", "/healthz", "/metrics"] {
+    for path in [
+        "/v1/rooms",
+        "/v1/rooms/{room}",
+        "/v1/rooms/{room}/messages",
+        "/v1/rooms/{room}/events",
+        "/v1/chat",
+        "/v1/sessions/{id}/events",
+        "/v1/audio/{audioPath}",
+        "/healthz",
+        "/metrics",
+    ] {
         assert!(paths.contains(&path), "{path} is not among {paths:?}");
     }
     assert_eq!(api["components"]["schemas"]["Chat"]["additionalProperties"], json!(false));

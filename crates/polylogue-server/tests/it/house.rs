@@ -11,8 +11,11 @@ use async_trait::async_trait;
 use polylogue_core::{
     Setup,
     ask::Ask,
-    format::chorus::{self, Slot, SlotId, VoiceProfile},
-    id::{Purpose, SessionId},
+    format::{
+        chorus::{self, Slot, SlotId, VoiceProfile},
+        collaboration::{self, Mode},
+    },
+    id::{AgentId, Purpose, SessionId},
     line::{Clip, LineKind},
     money::Price,
     setup::{Agent, Cast, FormatSetup, Limits, Sampling},
@@ -22,7 +25,8 @@ use polylogue_runtime::{
     port::{Call, CallError, Model, Reply, Speech, SystemClock, Voice, VoiceError},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, Settings, SlotRequest, VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, House, ModelInfo, Refusal, Settings, SlotRequest,
+    VoiceInfo, serve,
 };
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
@@ -204,6 +208,20 @@ impl Served {
     }
 }
 
+/// Who can be spoken to in a room.
+pub(crate) const AGENTS: [&str; 3] = ["gpt", "claude", "critic"];
+
+fn agent(name: AgentId) -> Agent {
+    Agent {
+        name,
+        model: "script/test.yaml".parse().unwrap(),
+        persona: None,
+        voice: None,
+        sampling: Sampling::default(),
+        price: Some(Price::FREE),
+    }
+}
+
 struct TestHouse;
 
 #[async_trait]
@@ -220,14 +238,7 @@ impl House for TestHouse {
             }
             let slot_id = SlotId::try_from(slot_id).map_err(|error| bad(error.to_string()))?;
             slots.push(Slot { slot_id, agent_id: agent_id.parse().map_err(|error| bad(format!("{error}")))? });
-            agents.push(Agent {
-                name: slot_id.agent(),
-                model: "script/test.yaml".parse().unwrap(),
-                persona: None,
-                voice: None,
-                sampling: Sampling::default(),
-                price: Some(Price::FREE),
-            });
+            agents.push(agent(slot_id.agent()));
         }
         let voice = |name: &str| VoiceProfile { name: name.into(), description: "as it is called".into() };
         Ok(Setup {
@@ -242,6 +253,42 @@ impl House for TestHouse {
             seed: request.seed.unwrap_or(7),
             speech: request.speech.unwrap_or(true),
             templates: Default::default(),
+            room: None,
+        })
+    }
+
+    async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal> {
+        let usual = match request.mode {
+            Mode::Collaborate => vec!["gpt".to_owned(), "claude".to_owned()],
+            Mode::Single => AGENTS.map(str::to_owned).to_vec(),
+        };
+        let mut names = request.between.unwrap_or(usual);
+        let speaker = request.speaker.unwrap_or_else(|| names[0].clone());
+        if let Some(unknown) = names.iter().chain([&speaker]).find(|name| !AGENTS.contains(&name.as_str())) {
+            return Err(Refusal::request(format!("there is no agent `{unknown}`: the agents here are {AGENTS:?}")));
+        }
+        if request.mode == Mode::Single {
+            names.sort_by_key(|name| *name != speaker);
+        }
+        let rounds = match request.mode {
+            Mode::Collaborate => request.max_rounds.unwrap_or(collaboration::Settings::DEFAULT_ROUNDS),
+            Mode::Single => collaboration::Settings::SINGLE_CALL_ROUNDS,
+        };
+        let settings = collaboration::Settings {
+            mode: request.mode,
+            background: request.background,
+            ..collaboration::Settings::new(request.goal, speaker.parse().unwrap(), rounds)
+        };
+        let agents = names.iter().map(|name| agent(name.parse().unwrap())).collect();
+        Ok(Setup {
+            id: self.new_session_id()?,
+            format: FormatSetup::Collaboration(settings),
+            cast: Cast::new(agents, vec!["you".parse().unwrap()]).unwrap(),
+            limits: Limits::default(),
+            seed: 7,
+            speech: false,
+            templates: Default::default(),
+            room: request.room,
         })
     }
 
@@ -250,7 +297,8 @@ impl House for TestHouse {
     }
 
     fn agents(&self) -> Vec<AgentInfo> {
-        vec![AgentInfo { name: "gpt".to_owned(), model: None, voice: None, available: false }]
+        let info = |name: &str, available| AgentInfo { name: name.to_owned(), model: None, voice: None, available };
+        AGENTS.iter().map(|name| info(name, true)).chain([info("absent", false)]).collect()
     }
 
     fn voices(&self) -> Vec<VoiceInfo> {

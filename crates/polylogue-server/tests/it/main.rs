@@ -5,4 +5,5 @@ mod client;
 mod door;
 mod house;
 mod many;
+mod rooms;
 mod sessions;

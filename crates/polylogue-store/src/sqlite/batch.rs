@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polylogue_core::{
     Event, Reason, Record, Timestamp,
     id::{Seq, SessionId},
+    room::RoomId,
 };
 use polylogue_runtime::port::{JournalError, Summary};
 
@@ -29,6 +30,8 @@ pub(super) struct Start {
     pub(super) title: String,
     pub(super) started_at: i64,
     pub(super) version: u32,
+    /// Where it answers in a room.
+    pub(super) room: Option<RoomId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +87,7 @@ impl Start {
             title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
             started_at: millis(forked.unwrap_or(first).at)?,
             version: *version,
+            room: setup.room.as_ref().map(|call| call.room.clone()),
         }))
     }
 }

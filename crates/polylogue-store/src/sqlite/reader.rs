@@ -110,12 +110,17 @@ pub(super) fn records(
 fn record(row: &Row<'_>) -> Result<Record, JournalError> {
     let place: i64 = row.get(0).map_err(failed)?;
     let at: i64 = row.get(1).map_err(failed)?;
-    let event = row.get_ref(2).map_err(failed)?.as_bytes().map_err(|error| damaged(&error))?;
-    let event = std::str::from_utf8(event).map_err(|error| damaged(&error))?;
-    Ok(Record { seq: Seq(place as u64 & MAX_SEQ), at: Timestamp(at.unsigned_abs()), event: Event::decode(event)? })
+    Ok(Record { seq: Seq(place as u64 & MAX_SEQ), at: Timestamp(at.unsigned_abs()), event: event(row, 2)? })
 }
 
-fn damaged(problem: &dyn std::error::Error) -> JournalError {
+/// The event in a column.
+pub(super) fn event(row: &Row<'_>, column: usize) -> Result<Event, JournalError> {
+    let event = row.get_ref(column).map_err(failed)?.as_bytes().map_err(|error| damaged(&error))?;
+    let event = std::str::from_utf8(event).map_err(|error| damaged(&error))?;
+    Ok(Event::decode(event)?)
+}
+
+pub(super) fn damaged(problem: &dyn std::error::Error) -> JournalError {
     Unreadable::Damaged(problem.to_string()).into()
 }
 
@@ -172,7 +177,7 @@ fn id(row: &Row<'_>) -> rusqlite::Result<SessionId> {
     row.get(0).map(SessionId::from_bytes)
 }
 
-fn rows(limit: usize) -> i64 {
+pub(super) fn rows(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     batch::{Batch, Turn},
-    failed,
+    failed, room,
 };
 
 /// How many appends are committed together at most.
@@ -119,6 +119,7 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
     for (place, row) in (first..).zip(&batch.rows) {
         insert.execute(params![place, row.at, row.event])?;
     }
+    room::log(transaction, key, batch)?;
     match batch.turn {
         None => {}
         Some(Turn::Ended(reason)) => {

@@ -7,6 +7,7 @@ mod case;
 mod http;
 mod instant;
 mod pipeline;
+mod scene;
 mod voice;
 
 use std::process::{Command, ExitCode, Stdio};

@@ -4,15 +4,18 @@ use std::{net::SocketAddr, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{Setup, id::SessionId};
-use polylogue_providers::catalogue;
+use polylogue_providers::{catalogue, resolve::resolve};
 use polylogue_runtime::HubSettings;
-use polylogue_server::{AgentInfo, App, ChorusRequest, Code, House, ModelInfo, Refusal, Settings, VoiceInfo, serve};
+use polylogue_server::{
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, House, ModelInfo, Refusal, Settings, VoiceInfo, serve,
+};
 use tokio::net::TcpListener;
 
 use crate::{
     agents,
     args::{Common, Serve},
     chorus::{self, Wish},
+    collaboration,
     config::Config,
     engine::{self, Engine},
     failure::Failure,
@@ -76,6 +79,18 @@ struct ThisHouse {
     engine: Engine,
 }
 
+impl ThisHouse {
+    /// A file of this machine is nobody's to name from outside, unless the configuration did.
+    fn is_file(&self, name: &str) -> bool {
+        name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name)
+    }
+
+    /// Whether it is an agent, or names a model that could be one.
+    fn knows(&self, name: &str) -> bool {
+        agents::names(&self.config).contains(&name) || (!self.is_file(name) && resolve(name).is_ok())
+    }
+}
+
 #[async_trait]
 impl House for ThisHouse {
     async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal> {
@@ -83,14 +98,23 @@ impl House for ThisHouse {
             return Err(Refusal::request("`slots` is empty: name one to six, or leave it out"));
         }
         let slots = request.slots.unwrap_or_default();
-        // A file of this machine is nobody's to name from outside, unless the configuration did.
-        let is_file = |name: &str| name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name);
-        if let Some(slot) = slots.iter().find(|slot| is_file(&slot.agent_id)) {
+        if let Some(slot) = slots.iter().find(|slot| self.is_file(&slot.agent_id)) {
             return Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{}`", slot.agent_id)));
         }
         let slots = slots.into_iter().map(|slot| (slot.slot_id, slot.agent_id)).collect();
         let wish = Wish { message: request.message, slots, seed: request.seed, speech: request.speech };
         chorus::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)
+    }
+
+    async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal> {
+        let CollaborationRequest { goal, mode, between, speaker, max_rounds, background, room } = request;
+        let between = between.unwrap_or_default();
+        if let Some(unknown) = between.iter().chain(&speaker).find(|name| !self.knows(name)) {
+            let names = agents::names(&self.config).join(", ");
+            return Err(Refusal::request(format!("there is no agent `{unknown}`: the agents here are {names}")));
+        }
+        let wish = collaboration::Wish { goal, mode, between, speaker, max_rounds, background, room };
+        collaboration::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {

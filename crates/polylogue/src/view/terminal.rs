@@ -68,14 +68,21 @@ impl Style {
                 shown.color(HUES[place % HUES.len()]).bold().to_string()
             }
             Speaker::Person(_) => shown.bold().to_string(),
-            Speaker::Router => shown.dimmed().to_string(),
+            Speaker::Router | Speaker::Moderator => shown.dimmed().to_string(),
         }
     }
 
     /// A line of the conversation, with an empty line after it.
     pub(crate) fn line(self, line: &Line, conversation: &Conversation) -> String {
         match line.kind {
-            LineKind::User | LineKind::Message | LineKind::Response | LineKind::Comment | LineKind::Reply => {
+            LineKind::User
+            | LineKind::Message
+            | LineKind::Response
+            | LineKind::Comment
+            | LineKind::Reply
+            | LineKind::Speak
+            | LineKind::Interrupt
+            | LineKind::React => {
                 let shown = format!("{}:", line.speaker);
                 let name = self.name(&line.speaker, &shown, conversation);
                 if !self.is_rich {
@@ -83,7 +90,7 @@ impl Style {
                 }
                 format!("{name}\n{}\n", self.wrap(&line.text, "  "))
             }
-            LineKind::Router => {
+            LineKind::Router | LineKind::Event | LineKind::System => {
                 let text = match &line.to {
                     Some(to) => format!("→ {to}: {}", line.text),
                     None => line.text.to_string(),
@@ -202,6 +209,7 @@ fn counter(ask: &AskId, conversation: &Conversation) -> String {
     match &conversation.stage().setup().format {
         FormatSetup::Collaboration(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
         FormatSetup::Chorus(_) => format!("turn {} of 3", Turn::at(ask.turn).index()),
+        FormatSetup::Scene(settings) => format!("beat {} of at most {}", ask.turn + 1, settings.max_beats),
     }
 }
 

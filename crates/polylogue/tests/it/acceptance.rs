@@ -101,7 +101,9 @@ fn edge_4_two_at_once_do_not_interfere() {
     let config = example_config();
     let mut tale = folder.start(&["collaborate", FAIRY_TALE, "--config", &config]);
     let mut plan = folder.start(&["collaborate", HIKING, "--config", &config]);
-    assert!(tale.read_until(|line| line["type"] == "result") && plan.read_until(|line| line["type"] == "result"));
+    for running in [&mut tale, &mut plan] {
+        assert!(running.read_until(|line| line["type"] == "result"), "{:?}", running.seen.last());
+    }
     let (tale, plan) = (tale.seen.pop().unwrap(), plan.seen.pop().unwrap());
     assert_eq!((&tale["reason"], &plan["reason"]), (&json!("final"), &json!("final")));
     assert_ne!(tale["sessionId"], plan["sessionId"]);

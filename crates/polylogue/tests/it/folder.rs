@@ -41,7 +41,7 @@ impl Folder {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_polylogue"));
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
         for key in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_HOST"] {
@@ -147,8 +147,13 @@ fn parse(line: &str) -> Value {
 
 /// The example that the documentation names.
 pub(crate) fn example_config() -> String {
+    example("collaboration/polylogue.toml")
+}
+
+/// A file of the examples.
+pub(crate) fn example(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.join("examples/collaboration/polylogue.toml").canonicalize().unwrap().to_str().unwrap().to_owned()
+    root.join("examples").join(name).canonicalize().unwrap().to_str().unwrap().to_owned()
 }
 
 /// Whether a record is the ask of this turn.

@@ -2,9 +2,12 @@
 
 mod acceptance;
 mod bad_input;
+mod bench;
 mod chorus;
 mod crash;
 mod folder;
 #[cfg(feature = "local")]
 mod local;
+mod room;
+mod server;
 mod sessions;

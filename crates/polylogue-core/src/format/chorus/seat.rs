@@ -13,7 +13,7 @@ use crate::{
     ask::{Request, Role, Thread},
     event::{Event, FailureKind},
     id::{AgentId, AskId},
-    line::Speaker,
+    line::{Delivery, Speaker},
     reply::Shape,
     setup::{Agent, BadSetup},
     stage::Stage,
@@ -209,6 +209,7 @@ impl Seat {
             ask: Some(ask.clone()),
             to: to.map(SlotId::agent),
             voice: Some(voice),
+            delivery: Delivery::default(),
         }
     }
 

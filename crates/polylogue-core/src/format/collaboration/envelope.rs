@@ -12,16 +12,15 @@ const MAX_TASK_CHARS: usize = 500;
 
 /// The envelope between these agents.
 pub(super) fn shape(names: &[String]) -> Shape {
-    let to = Shape::Choice(names.to_vec());
-    let handoff = Shape::Object(vec![
-        Field::required("to", to),
-        Field::required("task", Shape::Text { max_chars: Some(MAX_TASK_CHARS) }),
-    ]);
-    Shape::Object(vec![
-        Field::required("message", Shape::Text { max_chars: None }),
-        Field::optional("handoff", handoff),
-        Field::optional("final", Shape::Bool),
-    ])
+    let mut fields = vec![Field::required("message", Shape::Text { max_chars: None })];
+    // Who is alone has nobody to hand over to.
+    if names.len() > 1 {
+        let to = Field::required("to", Shape::Choice(names.to_vec()));
+        let task = Field::required("task", Shape::Text { max_chars: Some(MAX_TASK_CHARS) });
+        fields.push(Field::optional("handoff", Shape::Object(vec![to, task])));
+    }
+    fields.push(Field::optional("final", Shape::Bool));
+    Shape::Object(fields)
 }
 
 #[derive(Debug, Deserialize)]

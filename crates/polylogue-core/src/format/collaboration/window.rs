@@ -3,10 +3,10 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use minijinja::{Value, context};
+use serde::{Deserialize, Serialize};
 
 use crate::ledger::estimate_tokens;
 
-const MAX_ITEMS: usize = 8;
 const MAX_TOKENS: u64 = 2_500;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,26 +14,52 @@ pub(super) struct Window {
     items: VecDeque<Item>,
 }
 
+/// Something that was said, as agents are shown it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub name: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Arc<str>>,
+    pub text: Arc<str>,
+}
+
+impl Said {
+    /// How many items a window shows at most.
+    pub const MAX_RECENT: usize = 8;
+
+    /// As much of the end of this as a window shows; the rest need not be kept.
+    pub fn recent(oldest_first: &[Said]) -> Vec<Said> {
+        Window::of(oldest_first).items().into_iter().map(|item| item.said.clone()).collect()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 struct Item {
-    name: Arc<str>,
-    to: Option<Arc<str>>,
-    text: Arc<str>,
+    said: Said,
     tokens: u64,
 }
 
 impl Window {
+    pub(super) fn of(oldest_first: &[Said]) -> Window {
+        let mut window = Window::default();
+        for said in oldest_first {
+            window.push(&said.name, said.to.as_deref(), &said.text);
+        }
+        window
+    }
+
     pub(super) fn push(&mut self, name: &str, to: Option<&str>, text: &Arc<str>) {
-        if self.items.len() == MAX_ITEMS {
+        if self.items.len() == Said::MAX_RECENT {
             self.items.pop_front();
         }
         let (text, tokens) = within_budget(text);
-        self.items.push_back(Item { name: name.into(), to: to.map(Into::into), text, tokens });
+        self.items.push_back(Item { said: Said { name: name.into(), to: to.map(Into::into), text }, tokens });
     }
 
     /// The items for a template.
     pub(super) fn values(&self) -> Vec<Value> {
-        let value = |item: &&Item| context! { name => &item.name, to => item.to.as_ref(), text => &item.text };
+        let value =
+            |Item { said, .. }: &&Item| context! { name => &said.name, to => said.to.as_ref(), text => &said.text };
         self.items().iter().map(value).collect()
     }
 
@@ -67,7 +93,7 @@ mod tests {
     use super::*;
 
     fn texts(window: &Window) -> Vec<&str> {
-        window.items().iter().map(|item| &*item.text).collect()
+        window.items().iter().map(|item| &*item.said.text).collect()
     }
 
     #[test]
@@ -87,7 +113,7 @@ mod tests {
             window.push(name, None, &"word".repeat(600).into());
         }
         window.push("f", None, &"late".into());
-        let names: Vec<&str> = window.items().iter().map(|item| &*item.name).collect();
+        let names: Vec<&str> = window.items().iter().map(|item| &*item.said.name).collect();
         assert_eq!(names, ["b", "c", "d", "e", "f"]);
     }
 

@@ -176,6 +176,8 @@ impl ChorusStream {
             | Event::Answered { .. }
             | Event::AskFailed { .. }
             | Event::AskCut { .. }
+            | Event::LineCut { .. }
+            | Event::Scene(_)
             | Event::Collaboration(_) => None,
         }
     }
@@ -249,7 +251,7 @@ impl ChorusStream {
     fn speaker(&self, line: &Line) -> Option<SlotId> {
         match &line.speaker {
             Speaker::Agent(agent) => self.slot(agent).map(|slot| slot.slot_id),
-            Speaker::Person(_) | Speaker::Router => None,
+            Speaker::Person(_) | Speaker::Router | Speaker::Moderator => None,
         }
     }
 

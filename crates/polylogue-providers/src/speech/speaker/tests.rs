@@ -11,7 +11,7 @@ use std::{
 use polylogue_core::{
     Timestamp,
     id::{LineId, Seq, SessionId},
-    line::{ClipState, Line, LineKind, Speaker as Who},
+    line::{ClipState, Delivery, Line, LineKind, Speaker as Who},
 };
 use proptest::prelude::*;
 use tokio::sync::Notify;
@@ -75,6 +75,8 @@ fn speech(line: u32, name: &str, text: &str, place: &[&str]) -> Speech {
         text: text.into(),
         ask: None,
         voice: None,
+        delivery: Delivery::default(),
+        cut_after: None,
         clip: ClipState::Wanted,
     };
     let session: SessionId = "0190b5a0-0000-7000-8000-000000000001".parse().expect("an id");

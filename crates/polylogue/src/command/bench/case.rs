@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{
     http,
     instant::{self, round_robin},
-    pipeline, voice,
+    pipeline, scene, voice,
 };
 use crate::failure::Failure;
 
@@ -36,6 +36,10 @@ pub(super) enum Case {
     Reopen { events: u32 },
     /// A chorus of six whose asks and clips take so long each.
     Pipeline { ask_ms: u64, clip_ms: u64 },
+    /// So many beats of five characters and a moderator whose asks take so long each.
+    Beats { beats: u32, ask_ms: u64 },
+    /// The input tokens of so many beats of three characters, in a thread and anew each beat.
+    Threads { beats: u32 },
     /// So many choruses of six at once through HTTP.
     Http { chats: u32 },
     /// A line spoken on this machine.
@@ -53,6 +57,8 @@ impl Case {
         cases.push(Case::Reopen { events: 10_000 });
         cases.push(Case::Pipeline { ask_ms: 200, clip_ms: 0 });
         cases.push(Case::Pipeline { ask_ms: 500, clip_ms: 300 });
+        cases.push(Case::Beats { beats: 10, ask_ms: 200 });
+        cases.push(Case::Threads { beats: 20 });
         cases.push(Case::Http { chats: 200 });
         cases.extend([EngineName::Kokoro, EngineName::Espeak].map(|engine| Case::Voice { engine }));
         cases
@@ -63,6 +69,8 @@ impl Case {
             Case::Turns { store, sessions, turns } => format!("{}-{sessions}x{turns}", store.name()),
             Case::Reopen { events } => format!("reopen-{events}"),
             Case::Pipeline { ask_ms, clip_ms } => format!("chorus-{ask_ms}-{clip_ms}"),
+            Case::Beats { beats, ask_ms } => format!("scene-{beats}-{ask_ms}"),
+            Case::Threads { beats } => format!("scene-threads-{beats}"),
             Case::Http { chats } => format!("http-{chats}"),
             Case::Voice { engine } => format!("voice-{engine}"),
         }
@@ -73,6 +81,8 @@ impl Case {
             Case::Turns { store, sessions, turns } => run_turns(self.name(), store, sessions, turns).await,
             Case::Reopen { events } => run_reopen(self.name(), events).await,
             Case::Pipeline { ask_ms, clip_ms } => pipeline::run(self.name(), ask_ms, clip_ms).await,
+            Case::Beats { beats, ask_ms } => scene::run_beats(self.name(), beats, ask_ms).await,
+            Case::Threads { beats } => scene::run_tokens(self.name(), beats).await,
             Case::Http { chats } => http::run(self.name(), chats).await,
             Case::Voice { engine } => voice::run(self.name(), engine).await,
         }

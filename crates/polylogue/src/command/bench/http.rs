@@ -17,7 +17,9 @@ use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
     port::{Journal, NoVoice, SystemClock},
 };
-use polylogue_server::{AgentInfo, App, ChorusRequest, House, ModelInfo, Refusal, Settings, VoiceInfo, serve};
+use polylogue_server::{
+    AgentInfo, App, ChorusRequest, CollaborationRequest, House, ModelInfo, Refusal, Settings, VoiceInfo, serve,
+};
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
 use tokio::{
@@ -58,6 +60,10 @@ impl House for BenchHouse {
     async fn chorus(&self, _: ChorusRequest) -> Result<Setup, Refusal> {
         let setup = six_slots(&self.model).map_err(|failure| Refusal::internal(failure.message()))?;
         Ok(Setup { speech: false, ..setup })
+    }
+
+    async fn collaboration(&self, _: CollaborationRequest) -> Result<Setup, Refusal> {
+        Err(Refusal::request("here are only choruses"))
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {

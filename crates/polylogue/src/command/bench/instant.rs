@@ -46,12 +46,13 @@ pub(super) fn round_robin(turns: u32) -> Result<Setup, Failure> {
     let speaker = cast.agents()[0].name.clone();
     Ok(Setup {
         id: new_id()?,
-        format: FormatSetup::Collaboration(Settings { goal: "go".into(), speaker, max_rounds: turns }),
+        format: FormatSetup::Collaboration(Settings::new("go", speaker, turns)),
         cast,
         limits: Limits { max_tokens: u64::MAX, max_seconds: 86_400, ..Limits::default() },
         seed: 1,
         speech: false,
         templates: Default::default(),
+        room: None,
     })
 }
 

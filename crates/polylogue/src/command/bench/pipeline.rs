@@ -36,7 +36,12 @@ impl Model for Slow {
         let next = own % SlotId::MAX + 1;
         let reply = match id.purpose {
             Purpose::Comment => json!({"targetSlotId": next, "comment": "Well said.", "voice_profile": "plain"}),
-            Purpose::Contribute | Purpose::Respond | Purpose::Reply => {
+            Purpose::Contribute
+            | Purpose::Respond
+            | Purpose::Reply
+            | Purpose::Act
+            | Purpose::Judge
+            | Purpose::Remember => {
                 json!({"text": "A home is a place.", "voice_profile": "plain"})
             }
         };
@@ -105,5 +110,6 @@ pub(super) fn six_slots(model: &ModelRef) -> Result<Setup, Failure> {
         seed: 1,
         speech: true,
         templates: Default::default(),
+        room: None,
     })
 }

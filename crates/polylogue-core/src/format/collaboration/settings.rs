@@ -1,0 +1,104 @@
+//! What a collaboration is set up with.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Said;
+use crate::{
+    id::AgentId,
+    setup::{BadSetup, Cast},
+};
+
+/// What a collaboration is set up with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    pub goal: Arc<str>,
+    /// Who speaks first.
+    pub speaker: AgentId,
+    pub max_rounds: u32,
+    #[serde(default, skip_serializing_if = "Mode::is_collaborate")]
+    pub mode: Mode,
+    /// What was said before in the place where it happens, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<Said>,
+}
+
+/// How agents go about what a person says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// They work on it together.
+    #[default]
+    Collaborate,
+    /// One of them answers, and may hand over to another.
+    Single,
+}
+
+impl Mode {
+    fn is_collaborate(&self) -> bool {
+        *self == Mode::Collaborate
+    }
+
+    /// What the person is told it is.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Mode::Collaborate => "Collaboration",
+            Mode::Single => "Call",
+        }
+    }
+
+    pub(super) fn system_template(self) -> &'static str {
+        match self {
+            Mode::Collaborate => "collaboration_system.j2",
+            Mode::Single => "call_system.j2",
+        }
+    }
+
+    pub(super) fn turn_template(self) -> &'static str {
+        match self {
+            Mode::Collaborate => "collaboration_turn.j2",
+            Mode::Single => "call_turn.j2",
+        }
+    }
+
+    /// How few agents can do it.
+    fn min_agents(self) -> usize {
+        match self {
+            Mode::Collaborate => 2,
+            Mode::Single => 1,
+        }
+    }
+}
+
+impl Settings {
+    pub const DEFAULT_ROUNDS: u32 = 6;
+    /// One who answers, and one who goes on from there.
+    pub const SINGLE_CALL_ROUNDS: u32 = 2;
+    pub const MAX_ROUNDS: u32 = 10_000;
+    pub const MAX_GOAL_CHARS: usize = 20_000;
+
+    /// A collaboration that knows of nothing before it.
+    pub fn new(goal: impl Into<Arc<str>>, speaker: AgentId, max_rounds: u32) -> Settings {
+        Settings { goal: goal.into(), speaker, max_rounds, mode: Mode::Collaborate, background: Vec::new() }
+    }
+
+    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+        let chars = self.goal.chars().count();
+        if self.goal.trim().is_empty() {
+            Err(BadSetup::EmptyGoal)
+        } else if chars > Self::MAX_GOAL_CHARS {
+            Err(BadSetup::TooLong(chars, Self::MAX_GOAL_CHARS))
+        } else if cast.agents().len() < self.mode.min_agents() {
+            Err(BadSetup::NotTwo)
+        } else if cast.agent(&self.speaker).is_none() {
+            let names: Vec<&str> = cast.agents().iter().map(|agent| agent.name.as_str()).collect();
+            Err(BadSetup::NotInCast(self.speaker.to_string(), names.join(", ")))
+        } else if !(1..=Self::MAX_ROUNDS).contains(&self.max_rounds) {
+            Err(BadSetup::Rounds(self.max_rounds, Self::MAX_ROUNDS))
+        } else {
+            Ok(())
+        }
+    }
+}

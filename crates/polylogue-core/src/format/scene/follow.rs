@@ -1,0 +1,171 @@
+//! What follows from a beat: whether the scene is over and, if it is not, what happens in the world and what
+//! the moderator has to say to whom.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    judgement::{ArcState, Judgement},
+    pace::Pace,
+    settings::{Settings, WorldEvents},
+};
+use crate::{chance::Chance, id::AgentId, reason::Reason};
+
+/// The progress from which the characters are told to wrap up, in percent.
+const NEAR_THE_END: u8 = 80;
+
+/// What the draws of a scene are for; part of their place.
+const STOCK_EVENT: u64 = 4;
+
+/// What can happen anywhere, when the scene needs a push and the moderator has no wish.
+const STOCK_EVENTS: [&str; 6] = [
+    "A phone rings nearby, and stops",
+    "The lights flicker",
+    "Thunder rolls in the distance",
+    "Somebody knocks at the door",
+    "A glass breaks in the next room",
+    "A long silence falls",
+];
+
+/// A direction that the transcript does not show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    /// `None` when it is for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentId>,
+    pub text: Arc<str>,
+    pub kind: NoteKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// To the initial speaker.
+    Opening,
+    WrapUp,
+    Closing,
+    /// The scene does not move.
+    Stall,
+    /// The character strays from its personality.
+    Drift,
+    Direction,
+    /// The character leaves no room for the others.
+    Alone,
+}
+
+impl Note {
+    fn everybody(kind: NoteKind, text: impl Into<Arc<str>>) -> Note {
+        Note { to: None, text: text.into(), kind }
+    }
+
+    pub(super) fn to(agent: &AgentId, kind: NoteKind, text: impl Into<Arc<str>>) -> Note {
+        Note { to: Some(agent.clone()), text: text.into(), kind }
+    }
+
+    pub(super) fn is_for(&self, agent: &AgentId) -> bool {
+        self.to.as_ref().is_none_or(|to| to == agent)
+    }
+}
+
+/// A beat that is over, with everything that decides what follows.
+#[derive(Debug)]
+pub(super) struct Outlook<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) seed: u64,
+    pub(super) beat: u32,
+    pub(super) max_beats: u32,
+    /// The pace with this beat counted.
+    pub(super) pace: &'a Pace,
+    pub(super) is_silent: bool,
+    /// How far each character has come, with this judgement.
+    pub(super) arcs: &'a [Option<ArcState>],
+    pub(super) judgement: Option<&'a Judgement>,
+}
+
+impl Outlook<'_> {
+    /// Why the scene is over, and whether it came to its goal.
+    pub(super) fn conclusion(&self) -> Option<(Reason, bool)> {
+        if let Some(judgement) = self.judgement {
+            let is_near = judgement.progress >= NEAR_THE_END;
+            let all_resolved = self.arcs.iter().all(|arc| *arc == Some(ArcState::Resolved));
+            if judgement.goal_reached {
+                return Some((Reason::GoalAchieved, true));
+            } else if judgement.natural_end || (is_near && all_resolved) {
+                return Some((Reason::NaturalEnd, false));
+            }
+        }
+        if self.pace.is_unreachable() {
+            Some((Reason::Failed, false))
+        } else if self.pace.is_stalled() {
+            Some((Reason::Stalled, false))
+        } else if self.beat + 1 >= self.max_beats {
+            Some((Reason::MaxBeatsExceeded, false))
+        } else {
+            None
+        }
+    }
+
+    /// What happens in the world before the next beat.
+    pub(super) fn world_events(&self) -> Vec<Arc<str>> {
+        let next = self.beat + 1;
+        match &self.settings.events {
+            WorldEvents::Off => Vec::new(),
+            WorldEvents::At(events) => {
+                events.iter().filter(|event| event.beat == next).map(|event| event.text.clone()).collect()
+            }
+            WorldEvents::Auto => {
+                let push = self.pace.needs_a_push();
+                let wish = self.judgement.and_then(|judgement| judgement.event.clone());
+                let is_off_track = self.judgement.is_some_and(|judgement| !judgement.on_track);
+                let is_time = push || ((self.is_silent || is_off_track) && self.pace.has_room_for_event(next));
+                let stock = || self.stock_event(next).into();
+                let event = if push { Some(wish.unwrap_or_else(stock)) } else { wish };
+                event.filter(|_| is_time).into_iter().collect()
+            }
+        }
+    }
+
+    fn stock_event(&self, beat: u32) -> &'static str {
+        Chance::new(self.seed, &[STOCK_EVENT, beat.into()]).pick(&STOCK_EVENTS).unwrap_or(STOCK_EVENTS[0])
+    }
+
+    /// What the characters are told for the next beat.
+    pub(super) fn notes(&self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        if let Some(judgement) = self.judgement {
+            if let Some(closing) = &judgement.closing {
+                let action = closing.trim_end_matches('.');
+                notes.push(Note::everybody(
+                    NoteKind::Closing,
+                    format!("Please close the scene by this final action: {action}."),
+                ));
+            } else if judgement.progress >= NEAR_THE_END {
+                let text = "Scene is nearing natural conclusion. Begin wrapping up.";
+                notes.push(Note::everybody(NoteKind::WrapUp, text));
+            }
+            for on in &judgement.characters {
+                if let Some(drift) = &on.drift {
+                    let text = format!("You stray from your character: {drift} Stay true to who you are.");
+                    notes.push(Note::to(&on.character, NoteKind::Drift, text));
+                }
+                if let Some(note) = &on.note {
+                    notes.push(Note::to(&on.character, NoteKind::Direction, note.clone()));
+                }
+            }
+        }
+        if self.pace.needs_a_push() {
+            let text = match self.is_silent {
+                true => "Someone should respond to move scene forward.",
+                false => "The scene is going in circles. Say or do something new that moves it forward.",
+            };
+            notes.push(Note::everybody(NoteKind::Stall, text));
+        }
+        if let Some(agent) = self.pace.speaks_alone() {
+            let text = "You have spoken in every beat while the others were silent. Leave them room to answer.";
+            notes.push(Note::to(agent, NoteKind::Alone, text));
+        }
+        notes
+    }
+}

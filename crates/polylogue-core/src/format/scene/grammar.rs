@@ -1,0 +1,25 @@
+//! The reply form of a character as a grammar, for models that decode by one.
+
+use std::sync::Arc;
+
+/// The forms of a reply that is addressed to some of these.
+pub(super) fn grammar(others: &[String]) -> Arc<str> {
+    let quoted = |name: &String| serde_json::Value::from(name.as_str()).to_string();
+    let names: Vec<String> = others.iter().map(quoted).collect();
+    format!(
+        r#"start: speech | silence | reaction
+speech: "[" lead "TONE: " TONE act? "] \"" WORDS "\""
+lead: ("TO: " name ", ")? | "INTERRUPT after \"" PHRASE "\", "
+silence: "[SILENT" act? "]"
+reaction: "[REACT, TONE: " TONE act "]"
+act: ", *" ACT "*"
+name: {}
+TONE: /[a-z][a-z ]{{1,20}}[a-z]/
+ACT: /[A-Za-z][^\[\]*"\\\n]{{2,60}}/
+PHRASE: /[A-Za-z][^\[\]"\\\n]{{2,40}}/
+WORDS: /[^\[\]"\\\n ][^\[\]"\\\n]{{1,240}}/
+"#,
+        names.join(" | ")
+    )
+    .into()
+}

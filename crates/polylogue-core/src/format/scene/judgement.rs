@@ -1,0 +1,158 @@
+//! What the moderator thinks of a beat: the form that it is asked for, and what its answer comes to.
+//!
+//! Only three things have to be said; everything else is said when there is something to say.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::settings::Settings;
+use crate::{
+    id::AgentId,
+    reply::{Field, Shape},
+    setup::Cast,
+};
+
+/// One judgement. Fractions are kept as whole hundredths, so that a journal reads back exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judgement {
+    /// How far the scene is on its way to the goal, in percent.
+    pub progress: u8,
+    pub goal_reached: bool,
+    pub natural_end: bool,
+    pub on_track: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub characters: Vec<OnCharacter>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<Shift>,
+    /// Something that could happen in the world.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<Arc<str>>,
+    /// What would close the scene.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closing: Option<Arc<str>>,
+}
+
+/// What the moderator has to say about one character.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnCharacter {
+    pub character: AgentId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arc: Option<ArcState>,
+    /// A direction for this character alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Arc<str>>,
+    /// How it strays from its own personality.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Arc<str>>,
+}
+
+/// How far a character has come with what it wants in this scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArcState {
+    Open,
+    Moving,
+    Resolved,
+}
+
+impl ArcState {
+    const ALL: [(&str, ArcState); 3] =
+        [("open", ArcState::Open), ("moving", ArcState::Moving), ("resolved", ArcState::Resolved)];
+}
+
+/// How a beat changed what is between two characters, from -100 to 100.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shift {
+    pub between: [AgentId; 2],
+    pub change: i8,
+}
+
+/// The most that is taken of a text in a judgement.
+const MAX_CHARS: usize = 400;
+
+/// The form of a judgement among these characters.
+pub(super) fn shape(settings: &Settings, cast: &Cast) -> Shape {
+    let names: Vec<String> = cast.agents().iter().map(|agent| settings.name_of(&agent.name).to_owned()).collect();
+    let who = || Shape::Choice(names.clone());
+    let text = || Shape::Text { max_chars: Some(MAX_CHARS) };
+    let arcs = ArcState::ALL.iter().map(|(word, _)| (*word).to_owned()).collect();
+    Shape::Object(vec![
+        Field::required("progress", Shape::Fraction(0.0, 1.0)),
+        Field::required("goalReached", Shape::Bool),
+        Field::required("naturalEnd", Shape::Bool),
+        Field::optional("onTrack", Shape::Bool),
+        Field::optional(
+            "characters",
+            Shape::List(
+                Box::new(Shape::Object(vec![
+                    Field::required("name", who()),
+                    Field::optional("arc", Shape::Choice(arcs)),
+                    Field::optional("note", text()),
+                    Field::optional("drift", text()),
+                ])),
+                names.len(),
+            ),
+        ),
+        Field::optional(
+            "relationships",
+            Shape::List(
+                Box::new(Shape::Object(vec![
+                    Field::required("from", who()),
+                    Field::required("to", who()),
+                    Field::required("change", Shape::Fraction(-1.0, 1.0)),
+                ])),
+                names.len() * (names.len() - 1) / 2,
+            ),
+        ),
+        Field::optional("event", text()),
+        Field::optional("closing", text()),
+    ])
+}
+
+/// A value of that form as a judgement.
+pub(super) fn from_value(value: &Value, settings: &Settings, cast: &Cast) -> Judgement {
+    let agent = |name: &str| {
+        let mut agents = cast.agents().iter().map(|agent| &agent.name);
+        agents.find(|agent| settings.name_of(agent) == name).cloned()
+    };
+    let flag = |name: &str| value[name].as_bool();
+    let hundredths = |value: &Value| (value.as_f64().unwrap_or_default() * 100.0).round();
+    let items = |name: &str| value[name].as_array().into_iter().flatten();
+    let characters = items("characters").filter_map(|item| {
+        let arc = item["arc"].as_str().and_then(|word| ArcState::ALL.iter().find(|(known, _)| *known == word));
+        Some(OnCharacter {
+            character: agent(item["name"].as_str()?)?,
+            arc: arc.map(|(_, arc)| *arc),
+            note: words(&item["note"]),
+            drift: words(&item["drift"]),
+        })
+    });
+    let relations = items("relationships").filter_map(|item| {
+        let mut between = [agent(item["from"].as_str()?)?, agent(item["to"].as_str()?)?];
+        between.sort();
+        let change = hundredths(&item["change"]) as i8;
+        (between[0] != between[1] && change != 0).then_some(Shift { between, change })
+    });
+    Judgement {
+        progress: hundredths(&value["progress"]) as u8,
+        goal_reached: flag("goalReached").unwrap_or(false),
+        natural_end: flag("naturalEnd").unwrap_or(false),
+        on_track: flag("onTrack").unwrap_or(true),
+        characters: characters.collect(),
+        relations: relations.collect(),
+        event: words(&value["event"]),
+        closing: words(&value["closing"]),
+    }
+}
+
+/// A text that says something. Models that may not leave a field out write that there is nothing.
+fn words(value: &Value) -> Option<Arc<str>> {
+    const NOTHING: [&str; 7] = ["none", "null", "n/a", "nothing", "no", "-", "no event"];
+    let text = value.as_str()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    let bare = text.trim_end_matches('.').to_lowercase();
+    (text.chars().any(char::is_alphanumeric) && !NOTHING.contains(&bare.as_str())).then(|| text.into())
+}

@@ -1,0 +1,155 @@
+//! What a scene is set up with, and everything that is wrong with it, said at once.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::AgentId,
+    setup::{BadSetup, Cast},
+};
+
+/// What a scene is set up with. The characters are the agents of the cast, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// Recorded as `title`: a format's `name` is its own.
+    #[serde(rename = "title")]
+    pub name: Arc<str>,
+    /// Context and goals, in the author's words.
+    pub prompt: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<Arc<str>>,
+    /// The language that the characters speak.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Arc<str>>,
+    /// Who plays the first beat alone; without one, everybody plays it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_speaker: Option<AgentId>,
+    #[serde(default = "default_beats")]
+    pub max_beats: u32,
+    #[serde(default)]
+    pub agent_mode: AgentMode,
+    #[serde(default)]
+    pub events: WorldEvents,
+    /// The story that the scene is part of: its characters remember the scenes before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story: Option<Arc<str>>,
+    /// Whether the characters write down what they remember, when the scene is over.
+    #[serde(default)]
+    pub memory: bool,
+    /// How the characters are called in the scene, where it is not as in the cast.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<AgentId, Arc<str>>,
+    /// What each character remembers of earlier scenes: part of its fixed head.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memories: BTreeMap<AgentId, Vec<Arc<str>>>,
+}
+
+fn default_beats() -> u32 {
+    Settings::DEFAULT_BEATS
+}
+
+/// What a character sees of the past.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentMode {
+    /// All of it, as one thread that grows: prompt caches hit.
+    #[default]
+    Thread,
+    /// The last ten exchanges, anew each beat.
+    Fresh,
+}
+
+/// Where the world's own events come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorldEvents {
+    /// From the moderator, when the scene is off its track or nobody speaks.
+    #[default]
+    Auto,
+    Off,
+    /// These, each at the beginning of its beat.
+    At(Vec<Scheduled>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduled {
+    pub beat: u32,
+    pub text: Arc<str>,
+}
+
+impl Settings {
+    pub const DEFAULT_BEATS: u32 = 50;
+    pub const MAX_BEATS: u32 = 1_000;
+    pub const CHARACTERS: std::ops::RangeInclusive<usize> = 2..=5;
+    pub const MAX_TEXT_CHARS: usize = 20_000;
+    pub const MAX_NAME_CHARS: usize = 100;
+    pub const MAX_EVENTS: usize = 200;
+
+    /// How a character is called in the scene.
+    pub fn name_of<'a>(&'a self, agent: &'a AgentId) -> &'a str {
+        self.names.get(agent).map_or(agent.as_str(), |name| name)
+    }
+
+    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+        let problems = self.problems(cast);
+        if problems.is_empty() { Ok(()) } else { Err(BadSetup::Scene(problems)) }
+    }
+
+    /// Everything that is wrong, in words for whoever wrote the scene.
+    fn problems(&self, cast: &Cast) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut check = |holds: bool, problem: &dyn Fn() -> String| {
+            if !holds {
+                problems.push(problem());
+            }
+        };
+        check(!self.name.trim().is_empty(), &|| "Scene name is required".to_owned());
+        let longest = Self::MAX_NAME_CHARS;
+        check(self.name.chars().count() <= longest, &|| format!("Scene name is longer than {longest} characters"));
+        check(!self.prompt.trim().is_empty(), &|| "Scene prompt is required".to_owned());
+        let texts = [("prompt", Some(&self.prompt)), ("goal", self.goal.as_ref()), ("setting", self.setting.as_ref())];
+        for (what, text) in texts {
+            let chars = text.map_or(0, |text| text.chars().count());
+            let most = Self::MAX_TEXT_CHARS;
+            check(chars <= most, &|| format!("Scene {what} is too long: {chars} characters, at most {most} are taken"));
+        }
+        let count = cast.agents().len();
+        let (least, most) = (Self::CHARACTERS.start(), Self::CHARACTERS.end());
+        check(Self::CHARACTERS.contains(&count), &|| format!("A scene has {least} to {most} characters, not {count}"));
+        check(!cast.crew().is_empty(), &|| "A scene needs a moderator".to_owned());
+        if let Some(speaker) = &self.initial_speaker {
+            let names: Vec<&str> = cast.agents().iter().map(|agent| agent.name.as_str()).collect();
+            let plays = names.contains(&speaker.as_str());
+            check(plays, &|| format!("Initial speaker `{speaker}` is none of the characters: {}", names.join(", ")));
+        }
+        let most = Self::MAX_BEATS;
+        let beats = self.max_beats;
+        check((1..=most).contains(&beats), &|| format!("maxBeats is {beats}: choose from 1 to {most}"));
+        if let WorldEvents::At(events) = &self.events {
+            let most = Self::MAX_EVENTS;
+            check(events.len() <= most, &|| format!("A scene has at most {most} events"));
+            for event in events {
+                check(!event.text.trim().is_empty(), &|| format!("The event of beat {} is empty", event.beat));
+                check(event.beat < beats, &|| {
+                    format!(
+                        "The event \"{}\" is for beat {}, and there are {beats}: 0 to {}",
+                        event.text,
+                        event.beat,
+                        beats.saturating_sub(1)
+                    )
+                });
+            }
+        }
+        let mut called: Vec<String> = Vec::new();
+        for agent in cast.agents() {
+            let name = self.name_of(&agent.name).to_lowercase();
+            check(!called.contains(&name), &|| format!("Two characters are called {}", self.name_of(&agent.name)));
+            called.push(name);
+        }
+        problems
+    }
+}

@@ -1,0 +1,127 @@
+//! `polylogue serve` as a real process, and a small client of it.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    process::{Child, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use serde_json::Value;
+
+use crate::folder::Folder;
+
+pub(crate) struct Server {
+    child: Child,
+    at: SocketAddr,
+    log: Arc<Mutex<String>>,
+}
+
+impl Server {
+    /// Starts one in the folder, on a port that is free, and waits until it listens.
+    pub(crate) fn start(folder: &Folder, args: &[&str]) -> Server {
+        let mut command = folder.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let at = lines.find_map(|line| {
+            let (_, rest) = line.split_once("listens on http://")?;
+            rest.split(' ').next()?.parse().ok()
+        });
+        let log = Arc::new(Mutex::new(String::new()));
+        let kept = log.clone();
+        thread::spawn(move || lines.for_each(|line| *kept.lock().unwrap() += &(line + "\n")));
+        Server { child, at: at.expect("it listens"), log }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn open(&self, method: &str, path: &str, more: &str, body: &str) -> BufReader<TcpStream> {
+        let mut socket = TcpStream::connect(self.at).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{more}", self.at);
+        write!(socket, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        BufReader::new(socket)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let mut answer = String::new();
+        let body = body.to_string();
+        self.open("POST", path, "content-type: application/json\r\n", &body).read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}")))
+    }
+
+    /// Says something in a room that is taken.
+    pub(crate) fn say(&self, room: &str, body: &Value) -> Value {
+        let (status, answer) = self.post(&format!("/v1/rooms/{room}/messages"), body);
+        assert_eq!(status, 202, "{answer}");
+        answer
+    }
+
+    /// The events of a room after this one.
+    pub(crate) fn listen(&self, room: &str, after: u64) -> Listener {
+        let header = format!("last-event-id: {after}\r\n");
+        Listener { lines: self.open("GET", &format!("/v1/rooms/{room}/events"), &header, ""), id: after }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It is dead already unless the test is over.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) struct Listener {
+    lines: BufReader<TcpStream>,
+    id: u64,
+}
+
+impl Listener {
+    /// The next event; `None` when the server is gone.
+    pub(crate) fn next(&mut self) -> Option<(u64, Value)> {
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if let Some(id) = line.strip_prefix("id: ") {
+                self.id = id.trim().parse().unwrap();
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return Some((self.id, serde_json::from_str(data).unwrap()));
+            }
+        }
+    }
+
+    pub(crate) fn take(&mut self, events: usize) -> Vec<(u64, Value)> {
+        (0..events).map(|_| self.next().expect("a room does not end")).collect()
+    }
+
+    /// The events of a session up to its end, as the router tells it; those of others in between are left out.
+    pub(crate) fn session(&mut self, session: &Value) -> Vec<Value> {
+        let mut events = Vec::new();
+        loop {
+            let (_, event) = self.next().expect("a room does not end");
+            if event["session_id"] != *session {
+                continue;
+            }
+            let text = event["text"].as_str().unwrap();
+            let is_end = event["sender"] == "router"
+                && (text.starts_with("Collaboration ended") || text.starts_with("Collaboration canceled"));
+            events.push(event);
+            if is_end {
+                return events;
+            }
+        }
+    }
+}
