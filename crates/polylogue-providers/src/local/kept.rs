@@ -31,7 +31,7 @@ pub(super) fn place<T: PartialEq>(kept: &[Kept<'_, T>], request: &[T], room: usi
         .iter()
         .enumerate()
         .map(|(at, kept)| (at, shared(kept), kept.tokens.len()))
-        .filter(|(_, shared, length)| *shared > 0 && length - shared <= FEW.max(shared / 4))
+        .filter(|(_, shared, length)| *shared > 0 && (*shared == most || length - shared <= FEW.max(shared / 4)))
         .max_by_key(|(_, shared, _)| *shared);
     if let Some((at, shared, _)) = continued {
         return Place::Kept { at, shared };
@@ -58,8 +58,9 @@ mod tests {
         let kept = [Kept { tokens: &one, used: 2 }, Kept { tokens: &two, used: 1 }];
         let grown = long(1_000, 400);
         assert_eq!(place(&kept, &grown, 4), Place::Kept { at: 1, shared: 300 });
-        // The very same request again: its last token is computed anew.
+        // The very same request again, with or without its reply: its last token is computed anew.
         assert_eq!(place(&kept, &one, 4), Place::Kept { at: 0, shared: 299 });
+        assert_eq!(place(&kept, &one[..150], 4), Place::Kept { at: 0, shared: 149 });
         // A common head is not worth another agent's thread, while there is room.
         let cousin: Vec<u32> = one[..100].iter().copied().chain(5_000..5_200).collect();
         assert_eq!(place(&kept, &cousin, 4), Place::New);

@@ -2,8 +2,8 @@
 //! what the context holds.
 //!
 //! Words of the conversation never become control tokens, whatever they spell. What does not fit is taken from
-//! the oldest end of the thread, half a window at a time: so the beginning stays the same for several turns, and
-//! what was computed for it is used again. The system text and the prompt are never cut.
+//! the oldest end of the thread, a quarter of a window at a time: so the beginning stays the same for several
+//! turns, and what was computed for it is used again. The system text and the prompt are never cut.
 
 use polylogue_core::ask::{Message, Request, Role};
 use polylogue_runtime::port::CallError;
@@ -40,9 +40,10 @@ pub(super) fn tokens<R: Reader>(
     let thread = request.thread.messages();
     let fixed = request.system.len() + request.prompt.len() + 2 * AROUND;
     let sizes: Vec<usize> = thread.iter().map(|message| message.text.len() + AROUND).collect();
-    let mut room = (limit * BYTES_PER_TOKEN).saturating_sub(fixed);
-    loop {
-        let left_out = left_out(thread, &sizes, room);
+    let mut length = 0;
+    // Other languages have fewer bytes to a token; none at all leaves no room for the thread.
+    for bytes in (0..=BYTES_PER_TOKEN).rev() {
+        let left_out = left_out(thread, &sizes, (limit * bytes).saturating_sub(fixed), limit * bytes / 4);
         let tokens = render(reader, request, &thread[left_out..])?;
         if tokens.len() <= limit {
             if left_out > 0 {
@@ -50,24 +51,20 @@ pub(super) fn tokens<R: Reader>(
             }
             return Ok(tokens);
         }
-        if left_out >= thread.len() {
-            let message = format!("it has {} tokens, and the embedded model reads {limit}", tokens.len());
-            return Err(CallError::ContextTooLong(message));
-        }
-        // Other languages have fewer bytes to a token.
-        room = room.min(sizes.iter().sum()) * 3 / 4;
+        length = tokens.len();
     }
+    let message = format!("it has {length} tokens, and the embedded model reads {limit}");
+    Err(CallError::ContextTooLong(message))
 }
 
 /// How many messages at the oldest end of a thread are left out, so that the rest has at most `room` bytes and
-/// begins with what the agent was told.
-fn left_out(thread: &[Message], sizes: &[usize], room: usize) -> usize {
+/// begins with what the agent was told. What is too much is counted in steps.
+fn left_out(thread: &[Message], sizes: &[usize], room: usize, step: usize) -> usize {
     let all: usize = sizes.iter().sum();
     if all <= room {
         return 0;
     }
-    let step = (room / 2).max(1);
-    let surplus = (all - room).div_ceil(step) * step;
+    let surplus = (all - room).next_multiple_of(step.max(1));
     let mut gone = 0;
     for (at, size) in sizes.iter().enumerate() {
         if gone >= surplus && thread[at].role == Role::User {
