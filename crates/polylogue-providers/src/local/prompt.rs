@@ -103,23 +103,24 @@ mod tests {
 
     use super::*;
 
-    /// Reads a byte as a token; control tokens are the upper half.
+    /// Reads three bytes of words as a token, and each byte of the template as a control token.
     struct Bytes;
 
     impl Reader for Bytes {
-        type Token = u16;
+        type Token = (bool, [u8; 3]);
 
         fn template(&self, messages: &[(&'static str, String)]) -> Option<String> {
             let said = messages.iter().map(|(role, text)| format!("<{}>{text}\n", &role[..1]));
             Some(said.collect::<String>() + "<a>")
         }
 
-        fn of_template(&self, text: &str, _: bool) -> Vec<u16> {
-            text.bytes().map(|byte| u16::from(byte) + 256).collect()
+        fn of_template(&self, text: &str, _: bool) -> Vec<Self::Token> {
+            text.bytes().map(|byte| (true, [byte, 0, 0])).collect()
         }
 
-        fn of_words(&self, text: &str) -> Vec<u16> {
-            text.bytes().map(u16::from).collect()
+        fn of_words(&self, text: &str) -> Vec<Self::Token> {
+            let byte = |part: &[u8], at: usize| part.get(at).copied().unwrap_or_default();
+            text.as_bytes().chunks(3).map(|part| (false, [byte(part, 0), byte(part, 1), byte(part, 2)])).collect()
         }
     }
 
@@ -142,8 +143,8 @@ mod tests {
     fn read(thread: &[String], context: usize) -> Result<String, CallError> {
         let tokens = tokens(&Bytes, &request(thread), context, 50)?;
         assert!(tokens.len() + 50 <= context);
-        let letter = |token: u16| if token < 256 { (token as u8) as char } else { ((token - 256) as u8) as char };
-        Ok(tokens.into_iter().map(letter).collect())
+        let bytes = tokens.into_iter().flat_map(|(_, bytes)| bytes).filter(|byte| *byte != 0);
+        Ok(String::from_utf8(bytes.collect()).unwrap())
     }
 
     #[test]
@@ -152,7 +153,7 @@ mod tests {
         let text = read(&told, 1_000).unwrap();
         assert_eq!(text, "<s>Be brief.\n<u>What?\n<a>That.\n<u>And <u>now?\n<a>");
         let tokens = tokens(&Bytes, &request(&told), 1_000, 50).unwrap();
-        let control = tokens.iter().filter(|token| **token == u16::from(b'<') + 256).count();
+        let control = tokens.iter().filter(|token| **token == (true, [b'<', 0, 0])).count();
         assert_eq!(control, 5, "what was said with the letters of a control token is none");
     }
 
@@ -162,22 +163,23 @@ mod tests {
             |turns: usize| -> Vec<String> { (0..turns * 2).map(|n| format!("{n:03} {}", "x".repeat(20))).collect() };
         let mut beginnings = Vec::new();
         for turns in 1..60 {
-            let text = read(&thread(turns), 700).unwrap();
+            let text = read(&thread(turns), 300).unwrap();
             assert!(text.starts_with("<s>Be brief.\n<u>"), "{text}");
             assert!(text.ends_with("\n<u>And <u>now?\n<a>"), "{text}");
             let first = text["<s>Be brief.\n<u>".len()..].chars().take(3).collect::<String>();
             beginnings.push(first);
         }
         assert!(beginnings.contains(&"000".to_owned()));
+        assert!(beginnings.is_sorted(), "it never goes back: {beginnings:?}");
         beginnings.dedup();
-        assert!(beginnings.len() < 20, "the beginning moves in steps: {beginnings:?}");
+        assert!(beginnings.len() <= 30, "it stays for two turns and more: {beginnings:?}");
     }
 
     #[test]
     fn what_cannot_be_left_out_is_too_long() {
         let long = ["y".repeat(5_000)];
         assert!(read(&long, 400).is_ok());
-        let request = Request { prompt: "z".repeat(500).into(), ..request(&[]) };
+        let request = Request { prompt: "z".repeat(1_500).into(), ..request(&[]) };
         let error = tokens(&Bytes, &request, 400, 50).unwrap_err();
         assert!(matches!(error, CallError::ContextTooLong(_)), "{error}");
     }
