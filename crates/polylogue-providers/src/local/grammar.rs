@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 /// Characters of one text of a shape, at most. Small models ramble, and JSON that does not close is none.
 const LONGEST_TEXT: usize = 600;
 const SHORTEST_TEXT: usize = 40;
+/// Characters between the first and the last of a text, at least: a comma alone is nothing that could be said.
+const LEAST_TEXT: usize = 12;
 /// Items of one list, at most.
 const LONGEST_LIST: usize = 3;
 
@@ -43,7 +45,7 @@ impl Grammars {
     }
 }
 
-/// The shape's JSON schema, with texts that begin with a letter of their own and end before the output does.
+/// The shape's JSON schema, with texts that are sentences and end before the output does.
 fn schema(shape: &Shape, output: usize) -> Value {
     // English has four letters to a token; half of that leaves room for everything around the texts.
     let longest = (output * 2 / texts(shape).max(1)).clamp(SHORTEST_TEXT, LONGEST_TEXT);
@@ -55,8 +57,12 @@ fn schema(shape: &Shape, output: usize) -> Value {
 fn bounded(shape: &Shape, longest: usize) -> Value {
     match shape {
         Shape::Text { max_chars } => {
-            let more = max_chars.map_or(longest, |max| max.min(longest)).saturating_sub(1);
-            json!({"type": "string", "pattern": format!("^[^\\s\"\\\\][^\\\\\\x00-\\x1f]{{0,{more}}}$")})
+            let most = max_chars.map_or(longest, |max| max.min(longest)).saturating_sub(2).max(1);
+            let least = LEAST_TEXT.min(most / 3);
+            // A letter, words without what JSON is made of, and the end of a sentence.
+            let pattern =
+                format!("^[^\\x00-\\x40\\x5b-\\x60\\x7b-\\x7f][^\\x00-\\x1f\"\\\\\\[\\]{{}}]{{{least},{most}}}[.!?]$");
+            json!({"type": "string", "pattern": pattern})
         }
         Shape::Object(fields) => {
             let property = |field: &Field| (field.name.to_owned(), bounded(&field.shape, longest));
