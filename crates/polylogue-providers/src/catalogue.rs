@@ -17,7 +17,7 @@ use polylogue_runtime::port::{Call, CallError, Deltas, Model};
 use serde::Serialize;
 
 use crate::{
-    anthropic, gemini,
+    anthropic, gemini, local,
     models::{Models, State},
     openai,
     prices::Prices,
@@ -54,29 +54,38 @@ pub struct Listed {
 /// Every provider, configured or built in, in the order of their names.
 pub fn list(models: &Models, prices: &Prices) -> Vec<Listing> {
     let listing = |(name, provider): (&str, &crate::models::Provider)| {
+        let listed = |model: &str| {
+            let model = ModelRef { provider: name.into(), model: model.into() };
+            let plays = BUILT_IN.into_iter().find(|built_in| models.model_of(*built_in) == model);
+            listed(model, plays.map(|built_in| built_in.agent), prices)
+        };
         let missing = match &provider.state {
             State::Ready(_) => None,
+            State::Local(local) => local.check(local::SMOLLM2).err().map(|error| error.to_string()),
             State::Missing(what) => Some(what.clone()),
         };
-        let models = known(name).iter().map(|model| listed(name, model, prices)).collect();
-        Listing { provider: name.to_owned(), kind: provider.kind, missing, models }
+        let known = match &provider.state {
+            State::Local(local) => local.names().map(listed).collect(),
+            State::Ready(_) | State::Missing(_) => known_of(name).iter().copied().map(listed).collect(),
+        };
+        Listing { provider: name.to_owned(), kind: provider.kind, missing, models: known }
     };
     models.providers().map(listing).collect()
 }
 
-fn listed(provider: &str, name: &str, prices: &Prices) -> Listed {
-    let model = ModelRef { provider: provider.into(), model: name.into() };
-    let has_schema_mode = match provider {
-        "openai" => openai::has_schema_mode(name),
-        "anthropic" => anthropic::has_schema_mode(name),
-        _ => gemini::has_schema_mode(name),
+fn listed(model: ModelRef, plays: Option<&'static str>, prices: &Prices) -> Listed {
+    let has_schema_mode = match &*model.provider {
+        "openai" => openai::has_schema_mode(&model.model),
+        "anthropic" => anthropic::has_schema_mode(&model.model),
+        // It decodes by a grammar.
+        "local" => true,
+        _ => gemini::has_schema_mode(&model.model),
     };
-    let plays = BUILT_IN.into_iter().find(|built_in| built_in.model_ref() == model).map(|built_in| built_in.agent);
     Listed { price: prices.of(&model), has_schema_mode, ends: Ending::of(&model).map(|ending| ending.on), plays, model }
 }
 
 /// The general models that the vendors' clients name (`openai` 3.49, `anthropic` 2.8, `google-genai` 3.1).
-fn known(provider: &str) -> &'static [&'static str] {
+fn known_of(provider: &str) -> &'static [&'static str] {
     match provider {
         "openai" => &[
             "gpt-6-astra",

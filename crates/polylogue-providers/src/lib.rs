@@ -14,6 +14,7 @@ mod fault;
 mod frames;
 mod gemini;
 mod http;
+pub mod local;
 #[cfg(test)]
 mod loopback;
 pub mod models;
@@ -29,6 +30,7 @@ mod settings;
 pub mod speech;
 mod tls;
 
+pub use local::{Local, LocalSettings};
 pub use models::{BadSettings, Models};
 pub use prices::Prices;
 pub use secret::Secret;

@@ -6,12 +6,14 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::setup::ModelRef;
-use polylogue_runtime::port::{Call, CallError, Model, Reply};
+use polylogue_runtime::port::{Admission, Call, CallError, Model, Reply};
 
 use self::source::{BUILT_IN, Source};
 use crate::{
     command::Command,
     http::Http,
+    local::{self, Local},
+    resolve::BuiltIn,
     settings::{Limits, Settings},
 };
 
@@ -34,6 +36,8 @@ pub(crate) struct Provider {
 #[derive(Clone)]
 pub(crate) enum State {
     Ready(Arc<dyn Model>),
+    /// The embedded model: whether it is there may change while the program runs.
+    Local(Arc<Local>),
     /// What a person has to do first.
     Missing(String),
 }
@@ -94,7 +98,14 @@ impl Models {
         Ok(models)
     }
 
-    /// Adds a provider that is made elsewhere: scripted replies, the embedded model.
+    /// Adds the embedded model.
+    #[must_use]
+    pub fn with_local(mut self, local: Arc<Local>) -> Models {
+        self.providers.insert("local".to_owned(), Provider { kind: "local", state: State::Local(local) });
+        self
+    }
+
+    /// Adds a provider that is made elsewhere: scripted replies.
     #[must_use]
     pub fn with(mut self, provider: &'static str, model: Arc<dyn Model>) -> Models {
         self.providers.insert(provider.to_owned(), Provider { kind: provider, state: State::Ready(model) });
@@ -106,17 +117,30 @@ impl Models {
         self.find(model).map(|_| ())
     }
 
+    /// The model that plays a built-in agent: its vendor's, or the embedded one where no vendor has a key at all.
+    /// Where there is a key for another vendor, a missing one is rather told than replaced by a small model.
+    pub fn model_of(&self, built_in: BuiltIn) -> ModelRef {
+        let needs_key = |provider: &Provider| matches!(provider.state, State::Missing(_));
+        let vendors = BUILT_IN.iter().filter(|vendor| vendor.needs_key());
+        let mut providers = vendors.filter_map(|vendor| self.providers.get(vendor.name));
+        match self.providers.contains_key("local") && providers.all(needs_key) {
+            true => local::smollm2(),
+            false => built_in.model_ref(),
+        }
+    }
+
     pub(crate) fn providers(&self) -> impl Iterator<Item = (&str, &Provider)> {
         self.providers.iter().map(|(name, provider)| (name.as_str(), provider))
     }
 
-    fn find(&self, model: &ModelRef) -> Result<&Arc<dyn Model>, CallError> {
+    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, CallError> {
         let provider = match &*model.provider {
             "command" => self.providers.get(&model.to_string()),
             name => self.providers.get(name),
         };
         match provider {
-            Some(Provider { state: State::Ready(model), .. }) => Ok(model),
+            Some(Provider { state: State::Ready(model), .. }) => Ok(model.clone()),
+            Some(Provider { state: State::Local(local), .. }) => local.check(&model.model).map(|()| local.clone() as _),
             Some(Provider { state: State::Missing(what), .. }) => Err(CallError::Unavailable(what.clone())),
             None => Err(CallError::Unavailable(format!(
                 "there is no provider for `{model}`: the providers here are {}",
@@ -128,6 +152,14 @@ impl Models {
 
 #[async_trait]
 impl Model for Models {
+    async fn admit(&self, call: &Call) -> Admission {
+        match self.find(&call.ask.request.model) {
+            Ok(model) => model.admit(call).await,
+            // The answer will say what is wrong.
+            Err(_) => Admission::default(),
+        }
+    }
+
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         self.find(&call.ask.request.model)?.answer(call).await
     }

@@ -24,7 +24,7 @@ impl Default for Retries {
 }
 
 /// Asks until there is a reply, or no more tries. The answer says what all tries together used. The time limit
-/// is each try's own, unless others wait for the answer.
+/// is each try's own, unless others wait for the answer; it begins when the model takes the call up.
 pub(crate) async fn perform(
     model: Arc<dyn Model>,
     ask: Ask,
@@ -34,10 +34,14 @@ pub(crate) async fn perform(
 ) -> Input {
     let mut call = Call { ask, retry: 0, deltas };
     let mut wasted = Usage::default();
-    let last = call.ask.id.purpose.is_waited_for().then(|| Instant::now() + time_limit);
+    let is_waited_for = call.ask.id.purpose.is_waited_for();
+    let mut last = None;
     loop {
-        let until = last.unwrap_or_else(|| Instant::now() + time_limit);
+        let admission = model.admit(&call).await;
+        let until = Instant::now() + time_limit;
+        let until = if is_waited_for { *last.get_or_insert(until) } else { until };
         let tried = timeout_at(until, model.answer(&call)).await;
+        drop(admission);
         let error = match tried.unwrap_or(Err(CallError::Timeout(time_limit))) {
             Ok(reply) => {
                 let answer = Answer { text: reply.text, usage: reply.usage, wasted, retries: call.retry };
@@ -75,7 +79,55 @@ fn wait_before_next(error: &CallError, retry: u32, retries: &Retries) -> Option<
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+    use polylogue_core::{
+        ask::{Request, Thread},
+        id::{AskId, Purpose},
+        setup::{ModelRef, Sampling},
+    };
+
     use super::*;
+    use crate::port::{Admission, Reply};
+
+    /// Serves after a long queue, and then takes its time.
+    struct Queued {
+        waits: Duration,
+        takes: Duration,
+    }
+
+    #[async_trait]
+    impl Model for Queued {
+        async fn admit(&self, _: &Call) -> Admission {
+            sleep(self.waits).await;
+            Admission::default()
+        }
+
+        async fn answer(&self, _: &Call) -> Result<Reply, CallError> {
+            sleep(self.takes).await;
+            Ok(Reply { text: "Done.".into(), usage: None })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_wait_for_admission_is_not_held_against_a_call() {
+        let seconds = Duration::from_secs;
+        for (waits, takes, in_time) in [(300, 5, true), (0, 31, false)] {
+            let request = Request {
+                model: ModelRef { provider: "test".into(), model: "queued".into() },
+                system: "".into(),
+                thread: Thread::default(),
+                prompt: "Go.".into(),
+                shape: None,
+                grammar: None,
+                sampling: Sampling::default(),
+            };
+            let id = AskId { purpose: Purpose::Contribute, turn: 1, agent: "ann".parse().unwrap(), attempt: 1 };
+            let model = Arc::new(Queued { waits: seconds(waits), takes: seconds(takes) });
+            let retries = Retries { max: 0, ..Retries::default() };
+            let input = perform(model, Ask { id, request }, Deltas::unwatched(), seconds(30), retries).await;
+            assert_eq!(matches!(input, Input::Answered { .. }), in_time, "{waits} s, then {takes} s");
+        }
+    }
 
     #[test]
     fn waits_grow_are_bounded_and_heed_the_provider() {

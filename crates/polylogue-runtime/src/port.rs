@@ -7,5 +7,5 @@ mod voice;
 
 pub use clock::{Clock, SystemClock};
 pub use journal::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
-pub use model::{Arrived, Call, CallError, Deltas, Model, Reply};
+pub use model::{Admission, Arrived, Call, CallError, Deltas, Model, Reply};
 pub use voice::{NoVoice, Speech, Voice, VoiceError};

@@ -1,6 +1,6 @@
 //! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
 
-use std::path::Path;
+use std::{path::Path, sync::Once};
 
 use polylogue_core::{
     Timestamp,
@@ -9,6 +9,7 @@ use polylogue_core::{
     setup::{Agent, ModelRef, Sampling},
 };
 use polylogue_providers::{
+    local,
     resolve::{AS_OF, BUILT_IN, BuiltIn, Ending, resolve},
     speech::Profiles,
 };
@@ -24,23 +25,34 @@ use crate::{
 /// Where one who has no key at all can begin.
 const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml, examples/chorus/polylogue.toml or examples/scenes/polylogue.toml";
 
+/// What makes the built-in agents more than the embedded model.
+const KEYS: &str = "OPENAI_API_KEY or ANTHROPIC_API_KEY";
+
 /// The agent of this name, with its model checked as far as it can be without asking it.
 pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
     let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
     let table = config.agents.get(id.as_str());
     let own_model = match table {
         Some(table) => Some(in_folder(parse(&table.model)?, &config.folder)),
-        None => resolve(id.as_str()).ok(),
+        None => BuiltIn::named(id.as_str())
+            .map(|built_in| engine.models.model_of(built_in))
+            .or_else(|| resolve(id.as_str()).ok()),
     };
     let model = match (&common.model, own_model) {
         (_, None) => return Err(unknown(&id, config)),
         (Some(model), Some(_)) => parse(model)?,
         (None, Some(model)) => model,
     };
+    let is_stand_in = common.model.is_none() && table.is_none() && model == local::smollm2();
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
+        Some(_) if is_stand_in => failure.and(&format!("set {KEYS}, name another model with --model, {EXAMPLE}")),
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
         _ => failure,
     })?;
+    if is_stand_in {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| tracing::warn!("no key is set ({KEYS}): {model}, a small model, plays the agents"));
+    }
     played_by(id, model, config, engine)
 }
 

@@ -297,6 +297,8 @@ pub(crate) enum Form {
 pub(crate) enum Models {
     /// List providers and models: usable now, or why not
     List,
+    /// Fetch the embedded model into the user's cache folder
+    Pull,
 }
 
 #[derive(Debug, Subcommand)]

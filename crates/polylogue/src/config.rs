@@ -12,7 +12,7 @@ use polylogue_core::{
     setup::Limits,
 };
 use polylogue_providers::{
-    CommandSettings, ProviderSettings, Settings,
+    CommandSettings, LocalSettings, ProviderSettings, Settings,
     speech::{EngineName, ProfileSettings},
 };
 use serde::Deserialize;
@@ -40,6 +40,7 @@ pub(crate) struct Config {
     pub(crate) templates: BTreeMap<String, PathBuf>,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     pub(crate) commands: BTreeMap<String, CommandSettings>,
+    pub(crate) local: LocalSettings,
     /// Prices of models, in dollars per million tokens.
     pub(crate) prices: BTreeMap<String, Price>,
     /// The folder of the file, which paths in it are relative to.
@@ -208,6 +209,12 @@ impl Config {
     /// What it says about models.
     pub(crate) fn models(&self) -> Settings {
         Settings { providers: self.providers.clone(), commands: self.commands.clone(), prices: self.prices.clone() }
+    }
+
+    /// What it says about the embedded model.
+    pub(crate) fn local(&self) -> LocalSettings {
+        let models = self.local.models.iter().map(|(name, path)| (name.clone(), self.folder.join(path))).collect();
+        LocalSettings { models, ..self.local.clone() }
     }
 
     /// Reads the named file, or the usual one if there is one.

@@ -7,7 +7,7 @@ use polylogue_core::{
     setup::ModelRef,
 };
 use polylogue_providers::{
-    Limits, Models, Prices,
+    Limits, Local, Models, Prices,
     script::{Recorder, Scripts},
 };
 use polylogue_runtime::{
@@ -16,7 +16,9 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, config::Config, failure::Failure, manifest::Manifests, osc::Osc, scene::Outputs, speech};
+use crate::{
+    args::Common, cache, config::Config, failure::Failure, manifest::Manifests, osc::Osc, scene::Outputs, speech,
+};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -86,7 +88,9 @@ impl Engine {
 /// The models that the configuration and the environment give.
 pub(crate) fn models(config: &Config) -> Result<Models, Failure> {
     let env = |name: &str| std::env::var(name).ok();
-    Models::new(&config.models(), Limits::default(), env).map_err(|error| Failure::config(error.to_string()))
+    let models = Models::new(&config.models(), Limits::default(), env);
+    let models = models.map_err(|error| Failure::config(error.to_string()))?;
+    Ok(models.with_local(Arc::new(Local::new(&config.local(), &cache::folder()))))
 }
 
 /// A new id for a session.

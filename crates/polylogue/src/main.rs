@@ -2,6 +2,7 @@
 
 mod agents;
 mod args;
+mod cache;
 mod chorus;
 mod collaboration;
 mod command;
@@ -57,6 +58,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Scene(scene) => command::scene::run(&args.common, scene).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
+        Command::Models(Models::Pull) => command::models::pull().await,
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,

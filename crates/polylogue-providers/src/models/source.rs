@@ -26,6 +26,12 @@ pub(super) struct BuiltIn {
     addresses: &'static [&'static str],
 }
 
+impl BuiltIn {
+    pub(super) fn needs_key(&self) -> bool {
+        !self.keys.is_empty()
+    }
+}
+
 pub(super) const BUILT_IN: [BuiltIn; 5] = [
     BuiltIn {
         name: "openai",

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use polylogue_runtime::port::{Call, CallError, Model, Reply};
+use polylogue_runtime::port::{Admission, Call, CallError, Model, Reply};
 use serde_json::Value;
 
 use super::file::{Entry, File, ScriptedReply, Span};
@@ -54,6 +54,10 @@ impl Recorder {
 
 #[async_trait]
 impl Model for Recorder {
+    async fn admit(&self, call: &Call) -> Admission {
+        self.model.admit(call).await
+    }
+
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         let reply = self.model.answer(call).await?;
         self.note(call, &reply)

@@ -16,7 +16,32 @@ use polylogue_core::{
 /// Whatever answers requests. Dropping the future that [`Model::answer`] returns must end the request itself.
 #[async_trait]
 pub trait Model: Send + Sync {
+    /// Waits until this call can be taken up. A model in this process serves one call after the other: what a call
+    /// spends in that queue is not held against its time limit.
+    async fn admit(&self, _call: &Call) -> Admission {
+        Admission::default()
+    }
+
     async fn answer(&self, call: &Call) -> Result<Reply, CallError>;
+}
+
+/// Leave to make a call, given back when it is dropped.
+#[derive(Default)]
+pub struct Admission {
+    _pass: Option<Box<dyn Send>>,
+}
+
+impl Admission {
+    /// Keeps this for as long as the call takes.
+    pub fn new(pass: impl Send + 'static) -> Self {
+        Admission { _pass: Some(Box::new(pass)) }
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admission").finish_non_exhaustive()
+    }
 }
 
 /// One try at one ask.

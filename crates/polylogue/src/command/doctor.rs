@@ -66,6 +66,7 @@ fn print(finding: &Finding, json: bool, style: Style) {
 fn providers(engine: &Engine) -> Vec<Finding> {
     let listings = catalogue::list(&engine.models, &engine.prices);
     let finding = |listing: catalogue::Listing| match &listing.missing {
+        None if listing.kind == "local" => found(&listing.provider, true, "the model file is there"),
         None => found(&listing.provider, true, listing.kind),
         Some(missing) => found(&listing.provider, false, missing),
     };
@@ -98,7 +99,7 @@ fn own_agents(config: &Config, engine: &Engine) -> Vec<Finding> {
 /// The models that sessions here would use, each once: of the agents, and of the built-in ones that have a key.
 fn worth_asking(config: &Config, engine: &Engine) -> Vec<ModelRef> {
     let own = config.agents.values().filter_map(|table| agents::model_of(table, config).ok());
-    let built_in = BUILT_IN.iter().map(|built_in| built_in.model_ref());
+    let built_in = BUILT_IN.iter().map(|built_in| engine.models.model_of(*built_in));
     let mut models: Vec<ModelRef> = own.chain(built_in).filter(|model| engine.check(model).is_ok()).collect();
     models.retain(|model| &*model.provider != "script");
     models.sort();

@@ -6,9 +6,10 @@ use polylogue_core::money::Price;
 use polylogue_providers::{
     Prices,
     catalogue::{self, Listed, Listing},
+    local,
 };
 
-use crate::{args::Common, config::Config, engine, failure::Failure, output, view::Style};
+use crate::{args::Common, cache, config::Config, engine, failure::Failure, output, view::Style};
 
 pub(crate) fn list(common: &Common) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
@@ -24,6 +25,21 @@ pub(crate) fn list(common: &Common) -> Result<ExitCode, Failure> {
         print(listing, style);
     }
     output::line(style.dim("Any other model of a usable provider works too: write provider/model."));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fetches the model that needs no key.
+pub(crate) async fn pull() -> Result<ExitCode, Failure> {
+    let folder = cache::folder();
+    let was_there = local::is_pulled(&folder);
+    if !was_there {
+        eprintln!("Fetching the embedded model (98 MB, once)…");
+    }
+    // What is there is looked into as well.
+    cache::show(async |watch| local::pull(&folder, watch).await).await?;
+    if !was_there {
+        eprintln!("The embedded model {} is here.", local::smollm2());
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -25,7 +25,7 @@ fn check(folder: &Folder, args: &[&str], status: i32, code: &str, parts: &[&str]
 
 #[test]
 fn what_cannot_be_run_says_what_to_do() {
-    let folder = Folder::new();
+    let folder = Folder::without_cache();
     let example = example_config();
     folder.write("broken.yaml", "replies:\n  - {agent: gpt, reply: hi\n");
     folder.write("typo.yaml", "replies:\n  - {agnet: gpt, reply: hi}\n");
@@ -45,7 +45,12 @@ fn what_cannot_be_run_says_what_to_do() {
         args
     };
     let cases: Vec<(Vec<String>, i32, &str, &[&str])> = vec![
-        (go(&[]), 2, "INVALID_CONFIG", &["openai needs a key", "OPENAI_API_KEY", "--model", "examples/collaboration"]),
+        (
+            go(&[]),
+            2,
+            "INVALID_CONFIG",
+            &["polylogue models pull", "OPENAI_API_KEY", "--model", "examples/collaboration"],
+        ),
         (
             with_example(&["--between", "gpt,bob"]),
             2,

@@ -11,6 +11,8 @@ use tempfile::TempDir;
 
 pub(crate) struct Folder {
     dir: TempDir,
+    /// Whether the user's cache folder is seen: voices and the embedded model.
+    has_cache: bool,
 }
 
 /// What a run printed under `--json`, and how it ended.
@@ -23,7 +25,12 @@ pub(crate) struct Run {
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        Folder { dir: tempfile::tempdir().unwrap() }
+        Folder { dir: tempfile::tempdir().unwrap(), has_cache: true }
+    }
+
+    /// As on a machine where nothing has been fetched.
+    pub(crate) fn without_cache() -> Folder {
+        Folder { has_cache: false, ..Folder::new() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -39,6 +46,9 @@ impl Folder {
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
         for key in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_HOST"] {
             command.env_remove(key);
+        }
+        if !self.has_cache {
+            command.env("XDG_CACHE_HOME", self.path("cache"));
         }
         command
     }

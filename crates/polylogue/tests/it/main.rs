@@ -7,6 +7,8 @@ mod chorus;
 mod crash;
 mod discussion;
 mod folder;
+#[cfg(feature = "local")]
+mod local;
 mod memory;
 mod room;
 mod scene;

@@ -1,0 +1,32 @@
+//! The user's cache folder, and fetching into it: voices and the embedded model.
+
+use std::{io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use polylogue_providers::download::{DownloadError, Progress, Watch};
+
+use crate::failure::Failure;
+
+/// Where what was fetched is kept for all sessions of this user.
+pub(crate) fn folder() -> PathBuf {
+    let env = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || env("HOME").or_else(|| env("USERPROFILE")).unwrap_or_default();
+    env("XDG_CACHE_HOME").unwrap_or_else(|| home().join(".cache")).join("polylogue")
+}
+
+/// Fetches with a progress bar on a terminal.
+pub(crate) async fn show(fetch: impl AsyncFnOnce(&Watch) -> Result<(), DownloadError>) -> Result<(), Failure> {
+    let bar = if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+    let style = ProgressStyle::with_template("{spinner} {msg} {bytes} of {total_bytes}");
+    bar.set_style(style.expect("the template is well formed"));
+    bar.enable_steady_tick(Duration::from_millis(150));
+    let shown = bar.clone();
+    let watch: Watch = Arc::new(move |progress: Progress| {
+        shown.set_message(progress.what);
+        shown.set_length(progress.total_bytes.unwrap_or(progress.done_bytes));
+        shown.set_position(progress.done_bytes);
+    });
+    let fetched = fetch(&watch).await;
+    bar.finish_and_clear();
+    fetched.map_err(|error| Failure::internal(error.to_string()))
+}

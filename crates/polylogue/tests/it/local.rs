@@ -1,0 +1,60 @@
+//! The embedded model through the binary: without a key, conversations still run to a well-formed end. Its file is
+//! in the user's cache folder: `./test` and `polylogue models pull` fetch it.
+
+use serde_json::Value;
+
+use crate::folder::Folder;
+
+#[test]
+fn without_a_key_the_embedded_model_plays_the_agents() {
+    let folder = Folder::new();
+    let run = folder.run(&["collaborate", "Name a colour, and say why.", "--max-rounds", "2"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("no key is set") && run.stderr.contains("local/smollm2"), "{}", run.stderr);
+    assert!(["final", "no_handoff", "cap_reached"].contains(&run.reason()), "{}", run.reason());
+    let lines = run.result()["lines"].as_array().unwrap();
+    assert!(lines.iter().any(|line| line["kind"] == "message"), "{lines:?}");
+    assert!(lines.iter().all(|line| !line["text"].as_str().unwrap().trim().is_empty()), "{lines:?}");
+    let costs = &run.result()["costs"];
+    assert!(costs["totalTokens"].as_u64().unwrap() > 100 && costs["estimatedUSD"] == 0.0, "{costs}");
+    let repaired = run.lines.iter().filter(|line| line["repairs"].as_array().is_some_and(|all| !all.is_empty()));
+    assert_eq!(repaired.count(), 0, "what is made by a grammar needs no repair");
+}
+
+#[test]
+fn a_small_chorus_runs_through_all_three_turns() {
+    let folder = Folder::new();
+    folder.write(
+        "polylogue.toml",
+        "[chorus]\nspeech = false\nslots = [\"ann\", \"ann\"]\n\
+         [agents.ann]\nmodel = \"local/smollm2\"\nmax_tokens = 90\n",
+    );
+    let run = folder.run(&["chorus", "What is a home?"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(run.reason(), "completed");
+    let lines = run.result()["lines"].as_array().unwrap();
+    let of_kind = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).count();
+    assert_eq!((of_kind("response"), of_kind("comment")), (2, 2), "{lines:?}");
+    assert!(of_kind("reply") >= 1, "{lines:?}");
+}
+
+#[test]
+fn the_doctor_and_the_list_know_the_embedded_model() {
+    let here = Folder::new();
+    let about = |folder: &Folder, command: &str| -> Value {
+        let name = |line: &Value| line["about"] == "local" || line["provider"] == "local";
+        let args: Vec<&str> = command.split(' ').collect();
+        let run = folder.run(&args);
+        run.lines.into_iter().find(name).unwrap_or_else(|| panic!("{command}: {}", run.stderr))
+    };
+    assert_eq!(about(&here, "doctor")["works"], true);
+    let listed = about(&here, "models list");
+    assert_eq!(listed["models"][0]["model"], "local/smollm2");
+    assert_eq!((&listed["missing"], &listed["models"][0]["plays"]), (&Value::Null, &Value::from("gpt")));
+    let nowhere = Folder::without_cache();
+    let doctor = about(&nowhere, "doctor");
+    assert_eq!(
+        (&doctor["works"], doctor["said"].as_str().unwrap().contains("models pull")),
+        (&Value::Bool(false), true)
+    );
+}
