@@ -3,7 +3,7 @@
 mod holds;
 
 use holds::check;
-use proptest::{prelude::*, sample::select};
+use proptest::{prelude::*, sample::select, test_runner::RngSeed};
 
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -94,7 +94,8 @@ fn spoilt(reply: &str, spoils: Vec<Spoil>) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    // The same replies in every run: new ones are the fuzz target's to find.
+    #![proptest_config(ProptestConfig { cases: 4_000, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn replies_of_the_grammar(reply in reply()) {
