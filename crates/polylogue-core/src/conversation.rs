@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use crate::{
     ask::Ask,
-    event::{Event, Record, VERSION},
-    format::{Format, Place, Wants},
+    event::{Event, Origin, Record, VERSION},
+    format::{Format, Place, Wants, discussion::Participant},
     id::{AskId, LineId, PersonId, Seq},
     ledger::{Usage, estimate_tokens},
-    line::Line,
+    line::{Line, Speaker},
     reason::Reason,
-    setup::{BadSetup, Change, Setup},
+    setup::{BadSetup, Cast, Change, Setup},
     stage::Stage,
     step::{Answer, Cut, Halt, Input, Rejected, Step},
     time::Timestamp,
@@ -65,6 +65,11 @@ impl Conversation {
         &self.stage
     }
 
+    /// How many beats are over, where the format counts beats.
+    pub fn beats(&self) -> Option<u32> {
+        self.format.rules().beats()
+    }
+
     /// Where the clip of a line lies within the session's folder: folders, then the file's name without its
     /// ending. Empty where the format has no wish.
     pub fn clip_place(&self, line: &Line) -> Vec<String> {
@@ -80,6 +85,7 @@ impl Conversation {
         let mut steps: Vec<Step> = self.stage.wanted_clips().map(Step::Speak).collect();
         match self.format.rules().wants(&self.stage) {
             Wants::End(reason) => self.end_when_idle(reason, &mut steps),
+            Wants::Await(person) => steps.push(Step::AwaitHuman(person)),
             Wants::Asks(places) => self.ask_within_limits(places, None, &mut steps),
             Wants::Epilogue(places, reason) => self.ask_within_limits(places, Some(reason), &mut steps),
         }
@@ -126,9 +132,17 @@ impl Conversation {
         if let Input::ResumePressed { change } = input {
             return self.on_resume(change);
         }
+        if let Input::HumanSaid { who, text, origin: Origin { key: Some(key), .. } } = &input
+            && let Some(line) = self.stage.said_with(key)
+        {
+            // Said before: once is enough, whatever has become of the session since.
+            let is_same = line.speaker == Speaker::Person(who.clone()) && line.text == *text;
+            return if is_same { Ok(Vec::new()) } else { Err(Rejected::KeyUsed) };
+        }
         if let Some(reason) = self.stage.ended() {
             return match input {
-                Input::HumanSaid { who, text } => self.on_human_after(reason, who, text),
+                Input::HumanSaid { who, text, origin } => self.on_human_after(reason, who, text, origin),
+                Input::Reseated { participants, cast } => self.on_reseat(participants, cast),
                 _ => Err(Rejected::Ended(reason)),
             };
         }
@@ -153,7 +167,8 @@ impl Conversation {
                 events.extend(self.format.rules().clipped(&self.stage, line, false));
                 Ok(events)
             }
-            Input::HumanSaid { who, text } => self.on_human(who, text),
+            Input::HumanSaid { who, text, origin } => self.on_human(who, text, origin),
+            Input::Reseated { participants, cast } => self.on_reseat(participants, cast),
             Input::Halted { why, cut } => Ok(self.on_halt(why, cut)),
             Input::ResumePressed { .. } => unreachable!("handled above"),
         }
@@ -176,17 +191,31 @@ impl Conversation {
         Ok(events)
     }
 
-    fn on_human(&self, who: PersonId, text: Arc<str>) -> Result<Vec<Event>, Rejected> {
+    fn on_human(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {
         self.must_be_sayable(&who, &text)?;
         self.format.rules().may_speak(&self.stage, &who)?;
-        Ok(vec![Event::HumanSpoke { who, text }])
+        let consequences = self.format.rules().heard(&self.stage, &who);
+        let mut events = vec![Event::HumanSpoke { who, text, origin }];
+        events.extend(consequences);
+        Ok(events)
+    }
+
+    fn on_reseat(&self, participants: Vec<Participant>, cast: Cast) -> Result<Vec<Event>, Rejected> {
+        self.format.rules().reseat(&self.stage, participants, cast)
     }
 
     /// A person speaks when all is over: some formats begin again with that.
-    fn on_human_after(&self, reason: Reason, who: PersonId, text: Arc<str>) -> Result<Vec<Event>, Rejected> {
+    fn on_human_after(
+        &self,
+        reason: Reason,
+        who: PersonId,
+        text: Arc<str>,
+        origin: Origin,
+    ) -> Result<Vec<Event>, Rejected> {
         self.format.rules().may_reopen(&self.stage, reason)?;
         self.must_be_sayable(&who, &text)?;
-        Ok(vec![Event::Resumed { version: VERSION, change: Change::default() }, Event::HumanSpoke { who, text }])
+        let resumed = Event::Resumed { version: VERSION, change: Change::default() };
+        Ok(vec![resumed, Event::HumanSpoke { who, text, origin }])
     }
 
     fn must_be_sayable(&self, who: &PersonId, text: &str) -> Result<(), Rejected> {

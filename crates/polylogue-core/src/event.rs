@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ask::Digest,
-    format::{chorus, collaboration, scene},
+    format::{chorus, collaboration, discussion, scene},
     id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::Usage,
     line::{Clip, Delivery, LineKind, Speaker},
@@ -107,12 +107,16 @@ pub enum Event {
     HumanSpoke {
         who: PersonId,
         text: Arc<str>,
+        #[serde(default, skip_serializing_if = "Origin::is_unsaid")]
+        origin: Origin,
     },
 
     /// What only a collaboration decides.
     Collaboration(collaboration::Decision),
     /// What only a chorus decides.
     Chorus(chorus::Decision),
+    /// What only a discussion decides.
+    Discussion(discussion::Decision),
     /// What only a scene decides.
     Scene(scene::Decision),
 
@@ -134,6 +138,7 @@ impl Event {
     /// an event: they were written together.
     pub fn is_consequence(&self) -> bool {
         match self {
+            Event::Discussion(decision) => decision.is_consequence(),
             Event::LineSpoken { .. }
             | Event::LineCut { .. }
             | Event::Collaboration(_)
@@ -174,6 +179,26 @@ impl Event {
             }
             _ => None,
         }
+    }
+}
+
+/// How a person's words came in, as far as whoever passed them on said so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Origin {
+    /// Words that come again with the same key are the same words, and are heard once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
+    /// Who it was, where the place in the order is anybody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization_id: Option<Arc<str>>,
+}
+
+impl Origin {
+    fn is_unsaid(&self) -> bool {
+        *self == Origin::default()
     }
 }
 

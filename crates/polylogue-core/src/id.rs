@@ -26,6 +26,50 @@ impl SessionId {
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
+
+    /// The id that a key of the caller's own always leads to.
+    pub fn of_key(key: &str) -> Self {
+        Self(named(&[b"session", key.as_bytes()]))
+    }
+
+    /// The id of something that belongs to this session, by its place in it.
+    pub fn part(&self, place: &str) -> PartId {
+        PartId(named(&[self.as_bytes(), place.as_bytes()]))
+    }
+}
+
+/// Something that belongs to a session and is known outside by an id of its own. The same place of the same
+/// session is always the same id.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PartId(Uuid);
+
+impl fmt::Display for PartId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+impl fmt::Debug for PartId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PartId({self})")
+    }
+}
+
+/// An id made of names (128-bit FNV-1a and a mixing step, as a UUID of version 8). It keeps names apart and no
+/// secrets. Rows rely on it: it does not change.
+fn named(names: &[&[u8]]) -> Uuid {
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for name in names {
+        let length = (name.len() as u64).to_be_bytes();
+        for byte in length.iter().chain(*name) {
+            hash = (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+        }
+    }
+    // FNV leaves names that differ in their last letter side by side.
+    hash = (hash ^ (hash >> 67)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    hash ^= hash >> 64;
+    uuid::Builder::from_custom_bytes(hash.to_be_bytes()).into_uuid()
 }
 
 impl fmt::Display for SessionId {
@@ -148,6 +192,8 @@ pub enum Purpose {
     Comment,
     /// Reply to the comments, in its third.
     Reply,
+    /// Take one's turn in a discussion.
+    Discuss,
     /// Play one's character in a beat of a scene.
     Act,
     /// Judge a beat, as the moderator.
@@ -166,6 +212,7 @@ impl Purpose {
             | Purpose::Respond
             | Purpose::Comment
             | Purpose::Reply
+            | Purpose::Discuss
             | Purpose::Judge
             | Purpose::Remember => false,
         }
@@ -177,6 +224,7 @@ impl Purpose {
             Purpose::Respond => "respond",
             Purpose::Comment => "comment",
             Purpose::Reply => "reply",
+            Purpose::Discuss => "discuss",
             Purpose::Act => "act",
             Purpose::Judge => "judge",
             Purpose::Remember => "remember",

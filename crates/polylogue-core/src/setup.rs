@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    format::{chorus, collaboration, scene},
+    format::{chorus, collaboration, discussion, scene},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
     room::RoomCall,
@@ -40,6 +40,7 @@ pub struct Setup {
 pub enum FormatSetup {
     Collaboration(collaboration::Settings),
     Chorus(chorus::Settings),
+    Discussion(discussion::Settings),
     Scene(scene::Settings),
 }
 
@@ -48,6 +49,7 @@ impl FormatSetup {
         match self {
             FormatSetup::Collaboration(_) => "collaboration",
             FormatSetup::Chorus(_) => "chorus",
+            FormatSetup::Discussion(_) => "discussion",
             FormatSetup::Scene(_) => "scene",
         }
     }
@@ -57,6 +59,7 @@ impl FormatSetup {
         match self {
             FormatSetup::Collaboration(settings) => &settings.goal,
             FormatSetup::Chorus(settings) => &settings.message,
+            FormatSetup::Discussion(settings) => &settings.title,
             FormatSetup::Scene(settings) => &settings.name,
         }
     }
@@ -298,6 +301,10 @@ pub enum BadSetup {
     Slots(String),
     #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`: {0}")]
     Voices(String),
+    #[error("the title is empty: say what the discussion is about")]
+    EmptyTitle,
+    #[error("the participants: {0}")]
+    Participants(String),
     #[error("only a collaboration can answer in a room")]
     NotForRooms,
     #[error("{}", .0.join("; "))]
@@ -328,6 +335,7 @@ impl Setup {
         match &self.format {
             FormatSetup::Collaboration(settings) => settings.check(&self.cast),
             FormatSetup::Chorus(settings) => settings.check(&self.cast),
+            FormatSetup::Discussion(settings) => settings.check(&self.cast),
             FormatSetup::Scene(settings) => settings.check(&self.cast),
         }
     }

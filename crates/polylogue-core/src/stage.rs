@@ -34,11 +34,15 @@ pub struct Stage {
     /// Asks at a place that came to nothing.
     spent_attempts: BTreeMap<Place, u32>,
     wanted_clips: BTreeSet<LineId>,
+    /// What was said with a key, by the key.
+    keys: BTreeMap<Arc<str>, LineId>,
     failures: Vec<Failure>,
     forked_from: Option<(SessionId, Seq)>,
     started_at: Timestamp,
     last_at: Timestamp,
     active_ms: u64,
+    /// Whether a person is waited for, and nothing else.
+    is_waiting: bool,
     ended: Option<Reason>,
 }
 
@@ -93,11 +97,13 @@ impl Stage {
             open: Vec::new(),
             spent_attempts: BTreeMap::new(),
             wanted_clips: BTreeSet::new(),
+            keys: BTreeMap::new(),
             failures: Vec::new(),
             forked_from: None,
             started_at: at,
             last_at: at,
             active_ms: 0,
+            is_waiting: false,
             ended: None,
             setup,
         })
@@ -154,9 +160,20 @@ impl Stage {
         self.active_ms
     }
 
-    /// When the session's time is up, if nothing happens before.
-    pub fn deadline(&self) -> Timestamp {
-        self.last_at.plus_ms((self.limits.max_seconds.saturating_mul(1000)).saturating_sub(self.active_ms))
+    /// Whether the session waits for a person: nobody's time runs then, and nobody is asked.
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting
+    }
+
+    /// When the session's time is up, if nothing happens before; a person may take as long as they like.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        let left_ms = self.limits.max_seconds.saturating_mul(1000).saturating_sub(self.active_ms);
+        (!self.is_waiting).then(|| self.last_at.plus_ms(left_ms))
+    }
+
+    /// The line that was said with this key.
+    pub(crate) fn said_with(&self, key: &str) -> Option<&Line> {
+        self.keys.get(key).and_then(|line| self.transcript.get(*line))
     }
 
     pub(crate) fn templates(&self) -> &Templates {
@@ -227,13 +244,18 @@ impl Stage {
         self.keep_time(record);
         self.head = record.seq;
         match &record.event {
-            Event::Started { .. } | Event::Collaboration(_) | Event::Chorus(_) | Event::Scene(_) => {}
+            Event::Started { .. }
+            | Event::Collaboration(_)
+            | Event::Chorus(_)
+            | Event::Discussion(_)
+            | Event::Scene(_) => {}
             Event::Forked { from, at, change, .. } => {
                 // What was spent before the fork was spent by the other session.
                 self.ledger = Ledger::default();
                 self.active_ms = 0;
                 self.started_at = record.at;
                 self.forked_from = Some((*from, *at));
+                self.keys.clear();
                 self.go_on(change);
             }
             Event::Resumed { change, .. } => self.go_on(change),
@@ -264,7 +286,10 @@ impl Stage {
                 self.wanted_clips.remove(line);
                 self.transcript.set_clip(*line, ClipState::Failed);
             }
-            Event::HumanSpoke { who, text } => {
+            Event::HumanSpoke { who, text, origin } => {
+                if let Some(key) = &origin.key {
+                    self.keys.insert(key.clone(), self.transcript.next_id());
+                }
                 self.say(record, Speaker::Person(who.clone()), LineKind::User, None, text, None);
             }
             Event::Ended { reason, notice } => {
@@ -313,6 +338,16 @@ impl Stage {
         });
     }
 
+    /// The format says whether it waits for a person.
+    pub(crate) fn set_waiting(&mut self, is_waiting: bool) {
+        self.is_waiting = is_waiting;
+    }
+
+    /// Others take part from here on.
+    pub(crate) fn set_cast(&mut self, cast: Cast) {
+        self.cast = cast;
+    }
+
     /// An ask was answered with what cannot be used: the next one at its place is another attempt.
     pub(crate) fn spend_attempt(&mut self, ask: &AskId) {
         let place = Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() };
@@ -323,6 +358,7 @@ impl Stage {
         match record.event {
             // Between the last event before and one of these, nobody was running the session.
             Event::Started { .. } | Event::Resumed { .. } | Event::Forked { .. } => {}
+            _ if self.is_waiting => {}
             _ => self.active_ms += record.at.since(self.last_at),
         }
         self.last_at = record.at;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use crate::{
     ask::Ask,
-    event::CallFailure,
+    event::{CallFailure, Origin},
+    format::discussion::Participant,
     id::{AskId, LineId, PersonId},
     ledger::Usage,
     line::Clip,
     reason::Reason,
-    setup::Change,
+    setup::{BadSetup, Cast, Change},
 };
 
 /// What is to be done next, in the imperative.
@@ -49,6 +50,12 @@ pub enum Input {
     HumanSaid {
         who: PersonId,
         text: Arc<str>,
+        origin: Origin,
+    },
+    /// Others are to take part, or in another order.
+    Reseated {
+        participants: Vec<Participant>,
+        cast: Cast,
     },
     /// Everything under way was dropped, and what had arrived by then.
     Halted {
@@ -100,6 +107,16 @@ pub enum Rejected {
     NotInCast(PersonId),
     #[error("it is not `{0}`'s turn: wait until the others have spoken")]
     NotYourTurn(PersonId),
+    #[error("the session is paused: resume it first")]
+    Paused,
+    #[error("somebody has spoken already: who takes part stays as it is")]
+    Begun,
+    #[error("who takes part cannot be changed in this format")]
+    FixedSeats,
+    #[error("the key was used with other words: a new message needs a new key")]
+    KeyUsed,
+    #[error(transparent)]
+    BadSeats(#[from] BadSetup),
     #[error("the message is empty")]
     EmptyMessage,
     #[error("the message is too long: {0} characters, at most {1} are taken")]

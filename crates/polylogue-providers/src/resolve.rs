@@ -31,6 +31,16 @@ impl BuiltIn {
     }
 }
 
+/// The models that Claude Code calls by one word, in the files of its agents.
+const CLAUDE_CODE: [(&str, &str); 3] =
+    [("sonnet", "claude-sonnet-5-5"), ("opus", "claude-opus-5-5"), ("haiku", "claude-haiku-5-5")];
+
+/// The model that Claude Code means by this word.
+pub fn claude_code(word: &str) -> Option<ModelRef> {
+    let (_, model) = CLAUDE_CODE.iter().find(|(known, _)| known.eq_ignore_ascii_case(word.trim()))?;
+    Some(ModelRef { provider: "anthropic".into(), model: (*model).into() })
+}
+
 /// The model that a text names: `provider/model`, a bare name of a vendor's model, or a built-in agent.
 pub fn resolve(text: &str) -> Result<ModelRef, BadSetup> {
     let text = text.trim();

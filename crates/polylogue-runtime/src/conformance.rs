@@ -7,11 +7,12 @@ use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
 
 use polylogue_core::{
     Reason, Record, Timestamp,
+    format::discussion::Who,
     id::{Seq, SessionId},
 };
 use tokio::task::JoinSet;
 
-use self::example::{ended, every_event, forked, id, records, resumed, said, started};
+use self::example::{agent, discussion, ended, every_event, forked, id, records, resumed, said, started, turn_taken};
 use crate::port::{Journal, JournalError, Summary};
 
 /// Tries a journal. `open` makes a new and empty one each time that it is called.
@@ -29,6 +30,7 @@ pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
     a_long_title_is_cut(&*open().await).await;
     sessions_are_found_by_how_their_id_begins(&*open().await).await;
     what_has_not_ended_is_unfinished(&*open().await).await;
+    what_waits_for_a_person_needs_nobody(&*open().await).await;
     sessions_written_at_once_keep_their_order(open().await).await;
     room::journal(open).await;
 }
@@ -154,7 +156,8 @@ async fn a_summary_follows_the_journal(journal: &dyn Journal) {
         journal.append(id(1), added).await.expect("it follows");
         let (format, title) = ("collaboration".to_owned(), "goal".to_owned());
         let (started_at, last_at, head) = (Timestamp(100), Timestamp(99 + head), Seq(head));
-        let expected = Summary { id: id(1), format, title, started_at, last_at, head, reason };
+        let is_waiting = false;
+        let expected = Summary { id: id(1), format, title, started_at, last_at, head, reason, is_waiting };
         assert_eq!(journal.sessions(9).await, Ok(vec![expected]));
     }
 }
@@ -216,6 +219,28 @@ async fn what_has_not_ended_is_unfinished(journal: &dyn Journal) {
     assert_eq!(journal.unfinished().await, Ok([2, 1].map(id).to_vec()));
     journal.append(id(3), records(2, 500, [resumed()])).await.expect("it follows");
     assert_eq!(journal.unfinished().await, Ok([2, 3, 1].map(id).to_vec()));
+}
+
+async fn what_waits_for_a_person_needs_nobody(journal: &dyn Journal) {
+    let (person, agent) = (Who::Person("you there".parse().expect("a name")), Who::Agent(agent()));
+    let steps = [
+        (vec![discussion(id(1))], "waiting"),
+        (vec![turn_taken(0, agent.clone(), None)], "running"),
+        (vec![said("a"), turn_taken(1, person, None)], "waiting"),
+        (vec![ended(Reason::Cancelled)], "ended"),
+        (vec![resumed()], "waiting"),
+        (vec![turn_taken(0, agent, None)], "running"),
+        (vec![ended(Reason::Completed)], "ended"),
+    ];
+    let mut head = 0;
+    for (events, status) in steps {
+        let added = records(head, 100 + head, events);
+        head += added.len() as u64;
+        journal.append(id(1), added).await.expect("it follows");
+        assert_eq!(journal.sessions(9).await.expect("a list")[0].status(), status, "at record {head}");
+        let left = if status == "running" { vec![id(1)] } else { Vec::new() };
+        assert_eq!(journal.unfinished().await, Ok(left), "at record {head}");
+    }
 }
 
 async fn sessions_written_at_once_keep_their_order(journal: Arc<dyn Journal>) {

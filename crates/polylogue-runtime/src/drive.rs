@@ -9,7 +9,8 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnord
 use polylogue_core::{
     Conversation, Cut, Event, Halt, Input, Record, Rejected, Step,
     ask::Ask,
-    format::{chorus, collaboration},
+    event::Origin,
+    format::{chorus, collaboration, discussion},
     id::{AskId, LineId, PersonId},
     line::Speaker,
 };
@@ -42,7 +43,7 @@ impl std::fmt::Debug for Ports {
 /// What somebody wants of a running session.
 pub(crate) enum Command {
     Stop,
-    Say { who: PersonId, text: Arc<str>, taken: oneshot::Sender<Result<(), Rejected>> },
+    Say { who: PersonId, text: Arc<str>, origin: Origin, taken: oneshot::Sender<Result<(), Rejected>> },
 }
 
 /// A session being run.
@@ -63,7 +64,7 @@ enum Happened {
 }
 
 impl Drive {
-    /// Runs the session until it ends, is abandoned, or cannot be recorded any further.
+    /// Runs the session until it ends, waits for a person only, is abandoned, or cannot be recorded any further.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<(), JournalError> {
         let mut under_way = UnderWay::default();
         let mut batch = Vec::new();
@@ -71,6 +72,10 @@ impl Drive {
             let steps = self.take_up(&under_way, &mut batch);
             self.commit(&mut batch).await?;
             if self.conversation.stage().ended().is_some() {
+                return Ok(());
+            }
+            // A person may take days: until then nobody has to run it, and their words begin it anew.
+            if under_way.is_empty() && matches!(steps.as_slice(), [Step::AwaitHuman(_)]) {
                 return Ok(());
             }
             for step in steps {
@@ -86,8 +91,8 @@ impl Drive {
                 }
                 Happened::Halt(why) => self.halt(why, &mut under_way, &mut batch),
                 Happened::Command(Command::Stop) => self.halt(Halt::StopPressed, &mut under_way, &mut batch),
-                Happened::Command(Command::Say { who, text, taken }) => {
-                    let heard = self.decide(Input::HumanSaid { who, text }, &mut batch);
+                Happened::Command(Command::Say { who, text, origin, taken }) => {
+                    let heard = self.decide(Input::HumanSaid { who, text, origin }, &mut batch);
                     if heard.is_ok() {
                         self.commit(&mut batch).await?;
                     }
@@ -149,12 +154,19 @@ impl Drive {
     }
 
     async fn wait(&self, under_way: &mut UnderWay, commands: &mut mpsc::Receiver<Command>) -> Happened {
-        let time_left = self.conversation.stage().deadline().since(self.ports.clock.now());
+        let deadline = self.conversation.stage().deadline();
+        let time_left = deadline.map(|deadline| Duration::from_millis(deadline.since(self.ports.clock.now())));
+        let time_is_up = async {
+            match time_left {
+                Some(time_left) => sleep(time_left).await,
+                None => pending().await,
+            }
+        };
         tokio::select! {
             biased;
             command = commands.recv() => command.map_or(Happened::Abandoned, Happened::Command),
             input = under_way.next() => Happened::Input(input),
-            () = sleep(Duration::from_millis(time_left)) => Happened::Halt(Halt::TimeIsUp),
+            () = time_is_up => Happened::Halt(Halt::TimeIsUp),
         }
     }
 
@@ -198,6 +210,13 @@ impl Drive {
             }
             Event::Chorus(chorus::Decision::SlotFailed { slot, message, kind: None, .. }) => {
                 tracing::warn!(%session, %slot, %message, "a slot falls out of its turn");
+            }
+            Event::Discussion(discussion::Decision::Reasked { ask, problem }) => {
+                tracing::info!(%session, %ask, %problem, "nothing was said, and it is asked for again");
+            }
+            Event::Discussion(discussion::Decision::TurnTaken { turn, failure: Some(failure), .. }) => {
+                let (speaker, round, message) = (turn.participant.name(), turn.round, &failure.message);
+                tracing::warn!(%session, speaker, round, %message, "a turn passes without a word");
             }
             Event::AskFailed { ask, failure, .. } => {
                 tracing::warn!(%session, %ask, failure = %failure.message, "a call failed");
@@ -245,6 +264,10 @@ struct UnderWay {
 impl UnderWay {
     fn contains(&self, step: &Step) -> bool {
         !self.deltas.is_empty() && Doing::of(step).is_some_and(|doing| self.deltas.contains_key(&doing))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.futures.is_empty()
     }
 
     fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, deltas: Option<Deltas>) {

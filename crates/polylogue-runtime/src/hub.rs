@@ -9,10 +9,12 @@ use std::{
 
 use polylogue_core::{
     Conversation, Event, Halt, Input, NotAJournal, Record, Rejected, Setup,
+    event::Origin,
+    format::discussion::Participant,
     id::{PersonId, Seq, SessionId},
     projection::{self, CannotFork},
     room::RoomId,
-    setup::{BadSetup, Change},
+    setup::{BadSetup, Cast, Change},
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -26,6 +28,9 @@ use crate::{
 
 /// Commands that may wait for a session; a caller beyond that waits in turn.
 const COMMANDS: usize = 8;
+
+/// How often words find a session that begins or ends in the very moment before they are given up.
+const SAY_TRIES: usize = 8;
 
 /// Bounds and habits of a hub.
 #[derive(Clone, Copy, Debug)]
@@ -124,17 +129,11 @@ impl Hub {
 
     /// Goes on with a session that was stopped, that met a limit, or whose process ended.
     pub async fn resume(&self, id: SessionId, change: Change) -> Result<(), HubError> {
-        if self.inner.live().contains_key(&id) {
-            return Err(HubError::Running);
-        }
-        self.must_have_room(1)?;
-        let mut conversation = self.conversation(id).await?;
-        let events = conversation.on(Input::ResumePressed { change })?;
-        self.append(&mut conversation, events).await?;
-        self.run(conversation)
+        self.begin_with(id, Input::ResumePressed { change }).await.map(|_| ())
     }
 
-    /// Goes on with every session that had not ended when its process did.
+    /// Goes on with every session that had not ended when its process did. Those that wait for a person do that
+    /// without anybody's help.
     pub async fn resume_unfinished(&self) -> Result<Vec<SessionId>, HubError> {
         let mut resumed = Vec::new();
         for id in self.inner.ports.journal.unfinished().await? {
@@ -162,9 +161,9 @@ impl Hub {
     pub async fn stop(&self, id: SessionId) -> Result<(), HubError> {
         let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
         if let Some(commands) = commands {
-            // It may end by itself in this moment; then there is nothing left to stop.
+            // It may end by itself in this moment, or begin to wait for a person; then it has not heard.
             let _ = commands.send(Command::Stop).await;
-            return self.wait(id).await;
+            self.wait(id).await?;
         }
         let mut conversation = self.conversation(id).await?;
         if conversation.stage().ended().is_none() {
@@ -174,27 +173,60 @@ impl Hub {
         Ok(())
     }
 
-    /// A person's words to a running session. When this returns, they are on disk.
+    /// A person's words to a session that runs, or that waits for them. When this returns, they are on disk.
     pub async fn say(&self, id: SessionId, who: PersonId, text: Arc<str>) -> Result<(), HubError> {
-        let commands = self.inner.live().get(&id).map(|live| live.commands.clone()).ok_or(HubError::NotRunning)?;
-        let (taken, heard) = oneshot::channel();
-        commands.send(Command::Say { who, text, taken }).await.map_err(|_| HubError::NotRunning)?;
-        Ok(heard.await.map_err(|_| HubError::NotRunning)??)
+        self.say_from(id, who, text, Origin::default()).await
+    }
+
+    /// The same, with how the words came in.
+    pub async fn say_from(&self, id: SessionId, who: PersonId, text: Arc<str>, origin: Origin) -> Result<(), HubError> {
+        for _ in 0..SAY_TRIES {
+            let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
+            if let Some(commands) = commands {
+                let (taken, heard) = oneshot::channel();
+                let said = Command::Say { who: who.clone(), text: text.clone(), origin: origin.clone(), taken };
+                if commands.send(said).await.is_ok()
+                    && let Ok(heard) = heard.await
+                {
+                    return Ok(heard?);
+                }
+                // It ended, or began to wait for a person, and has not heard. What it leaves is on disk then.
+                self.wait(id).await?;
+            }
+            let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin: origin.clone() };
+            match self.begin_with(id, input.clone()).await {
+                // Somebody's words have begun it in this moment: it hears now.
+                Err(HubError::Running) => {}
+                Err(HubError::Journal(JournalError::Fenced { .. })) => return self.too_late(id, who, input).await,
+                other => return other.map(|_| ()),
+            }
+        }
+        Err(HubError::Running)
+    }
+
+    /// Somebody else's words were faster. Unless they were the same, these are for a turn that is over: they do
+    /// not become the next one's.
+    async fn too_late(&self, id: SessionId, who: PersonId, input: Input) -> Result<(), HubError> {
+        match self.conversation(id).await?.on(input) {
+            Ok(events) if events.is_empty() => Ok(()),
+            Err(rejected @ Rejected::KeyUsed) => Err(rejected.into()),
+            Ok(_) | Err(_) => Err(Rejected::NotYourTurn(who).into()),
+        }
+    }
+
+    /// Who takes part in a session that has not begun, and in which order.
+    pub async fn reseat(&self, id: SessionId, participants: Vec<Participant>, cast: Cast) -> Result<(), HubError> {
+        // One that has only just begun to wait lets go in a moment.
+        if self.conversation(id).await?.stage().is_waiting() {
+            self.wait(id).await?;
+        }
+        self.begin_with(id, Input::Reseated { participants, cast }).await.map(|_| ())
     }
 
     /// A person's words to a session that is over, where its format begins again with them. Returns the place
     /// before what follows from them.
     pub async fn reopen(&self, id: SessionId, who: PersonId, text: Arc<str>) -> Result<Seq, HubError> {
-        if self.inner.live().contains_key(&id) {
-            return Err(HubError::Running);
-        }
-        self.must_have_room(1)?;
-        let mut conversation = self.conversation(id).await?;
-        let before = conversation.stage().head();
-        let events = conversation.on(Input::HumanSaid { who, text })?;
-        self.append(&mut conversation, events).await?;
-        self.run(conversation)?;
-        Ok(before)
+        self.begin_with(id, Input::HumanSaid { who, text, origin: Origin::default() }).await
     }
 
     /// Everything after a place of the journal: what is recorded, then what happens.
@@ -247,6 +279,32 @@ impl Hub {
     /// Lets go of every session. They stay unfinished in the journal, to be resumed by the next process.
     pub fn abandon(&self) {
         self.inner.live().clear();
+    }
+
+    /// Runs a session that is not running, because of this. Returns the place before what follows from it.
+    /// Of several who do so at once one is in time: the journal fences the others off.
+    async fn begin_with(&self, id: SessionId, input: Input) -> Result<Seq, HubError> {
+        if self.inner.live().contains_key(&id) {
+            return Err(HubError::Running);
+        }
+        self.must_have_room(1)?;
+        let mut conversation = self.conversation(id).await?;
+        let (before, was_left) = (conversation.stage().head(), is_left_running(&conversation));
+        let is_said = matches!(input, Input::HumanSaid { .. });
+        let events = conversation.on(input)?;
+        if events.is_empty() {
+            return Ok(before);
+        }
+        if is_said && was_left {
+            return Err(HubError::NotRunning);
+        }
+        let hub = self.clone();
+        to_its_end(async move {
+            hub.append(&mut conversation, events).await?;
+            if conversation.stage().ended().is_none() { hub.run(conversation) } else { Ok(()) }
+        })
+        .await?;
+        Ok(before)
     }
 
     fn must_have_room(&self, sessions: usize) -> Result<(), HubError> {
@@ -305,6 +363,22 @@ impl Hub {
             report.send_replace(Some(outcome));
         });
         Ok(())
+    }
+}
+
+/// Whether agents are to be asked, and their process is gone or is another one.
+fn is_left_running(conversation: &Conversation) -> bool {
+    let stage = conversation.stage();
+    stage.ended().is_none() && !stage.is_waiting()
+}
+
+/// Does what must not be left half done when the caller goes away: what is on disk is also run.
+async fn to_its_end(work: impl Future<Output = Result<(), HubError>> + Send + 'static) -> Result<(), HubError> {
+    match tokio::spawn(work).await {
+        Ok(outcome) => outcome,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The process ends; what was written is resumed by the next.
+        Err(_) => Err(HubError::NotRunning),
     }
 }
 

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use polylogue_core::{
     Event, Reason, Record,
     id::{Seq, SessionId},
+    projection::waits_for_person,
     room::{RoomId, RoomPlace},
 };
 
@@ -79,7 +80,7 @@ impl Journal for MemoryJournal {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         let mut open: Vec<Summary> = self.lock().sessions.values().filter_map(|journal| summarize(journal)).collect();
-        open.retain(|summary| summary.reason.is_none());
+        open.retain(|summary| summary.reason.is_none() && !summary.is_waiting);
         open.sort_by_key(|summary| (summary.started_at, summary.id));
         Ok(open.into_iter().map(|summary| summary.id).collect())
     }
@@ -135,6 +136,7 @@ fn summarize(journal: &[Arc<Record>]) -> Option<Summary> {
         last_at: last.at,
         head: last.seq,
         reason: journal.iter().rev().find_map(|record| ended(&record.event)).flatten(),
+        is_waiting: journal.iter().rev().find_map(|record| waits_for_person(&record.event)).unwrap_or_default(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Sessions through the hub, on a model made for the test: stop, resume, fork, watching, bounds.
 
 mod support;
+mod waiting;
 
 use std::{sync::Arc, time::Duration};
 
@@ -262,7 +263,8 @@ async fn a_person_can_put_in_a_word_and_only_while_it_runs() {
     bench.hub.wait(id).await.unwrap();
     assert!(texts(&bench.hub.conversation(id).await.unwrap()).contains(&"you: Mind the budget.".to_owned()));
     assert!(bench.model.prompts()[1].contains("you: Mind the budget."), "the next speaker reads it");
-    assert_eq!(bench.hub.say(id, you(), "Too late.".into()).await, Err(HubError::NotRunning));
+    let late = bench.hub.say(id, you(), "Too late.".into()).await;
+    assert_eq!(late, Err(Rejected::Ended(Reason::CapReached).into()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use polylogue_core::projection::CannotFork;
+use polylogue_core::{Rejected, projection::CannotFork};
 use polylogue_runtime::{HubError, port::JournalError};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -120,7 +120,8 @@ impl From<HubError> for Refusal {
     fn from(error: HubError) -> Refusal {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
-            HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
+            HubError::Rejected(rejected) => of_rejected(rejected),
+            HubError::Running | HubError::NotRunning => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) => Code::InvalidConfig,
@@ -130,6 +131,25 @@ impl From<HubError> for Refusal {
             }
         };
         Refusal::new(code, error.to_string())
+    }
+}
+
+/// Whether what was said is wrong, or only the moment.
+fn of_rejected(rejected: &Rejected) -> Code {
+    match rejected {
+        Rejected::EmptyMessage | Rejected::NotInCast(_) => Code::InvalidRequest,
+        Rejected::TooLong(..) => Code::TooLarge,
+        Rejected::BadSeats(_) => Code::InvalidConfig,
+        Rejected::Ended(_)
+        | Rejected::NotAsked(_)
+        | Rejected::NoSuchClip(_)
+        | Rejected::NotYourTurn(_)
+        | Rejected::Paused
+        | Rejected::Begun
+        | Rejected::FixedSeats
+        | Rejected::KeyUsed
+        | Rejected::Complete(_)
+        | Rejected::StillAtLimit(_) => Code::Conflict,
     }
 }
 

@@ -18,6 +18,9 @@ pub trait House: Send + Sync {
     /// The setup of a new chorus.
     async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal>;
 
+    /// The setup of a new discussion.
+    async fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal>;
+
     /// The setup of a new collaboration, or of a single call. Whoever is not known here is the caller's mistake.
     async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal>;
 
@@ -63,6 +66,50 @@ pub struct SlotRequest {
     /// An agent of the configuration, a built-in one, or a model by its name.
     #[schema(min_length = 1, max_length = 64, example = "gpt-4o")]
     pub agent_id: String,
+}
+
+/// What is needed to begin a discussion.
+#[derive(Clone, Debug)]
+pub struct DiscussionRequest {
+    pub title: String,
+    pub topic: Option<String>,
+    /// In the order in which they speak.
+    pub participants: Vec<ParticipantRequest>,
+    pub max_rounds: Option<u32>,
+}
+
+/// Somebody who is to take part: an agent, or with the role `user` a person.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ParticipantRequest {
+    /// `manager`, `leader`, `user` or `specialist`
+    #[schema(example = "manager")]
+    pub role: String,
+    /// An agent of the configuration, a built-in one, or a model by its name
+    #[schema(max_length = 64, example = "gpt")]
+    pub agent: Option<String>,
+    /// What the agent is called in the discussion, where that is not its own name
+    #[schema(max_length = 64)]
+    pub name: Option<String>,
+    /// The person who has this place; left out, whoever comes
+    #[schema(max_length = 64)]
+    pub user_id: Option<String>,
+    #[serde(alias = "ai_model_config")]
+    pub ai_model_config: Option<ModelConfigRequest>,
+}
+
+/// How an agent's model is to answer here, where that is not as usual.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelConfigRequest {
+    pub model: Option<String>,
+    /// What ends a reply [default: `[`, an empty line, and `Speaker:`]
+    #[schema(max_items = 16)]
+    pub stop: Option<Vec<String>>,
+    #[schema(minimum = 0, maximum = 2)]
+    pub temperature: Option<f64>,
+    #[schema(minimum = 1)]
+    pub max_tokens: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, ToSchema)]

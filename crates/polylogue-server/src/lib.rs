@@ -17,6 +17,9 @@ mod stream;
 
 pub use app::App;
 pub use error::{Code, Refusal};
-pub use house::{AgentInfo, ChorusRequest, CollaborationRequest, House, ModelInfo, SlotRequest, VoiceInfo};
+pub use house::{
+    AgentInfo, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelConfigRequest, ModelInfo,
+    ParticipantRequest, SlotRequest, VoiceInfo,
+};
 pub use listen::serve;
 pub use settings::{BadSettings, Settings};

@@ -46,6 +46,7 @@ impl Metrics {
             Method::GET => "GET",
             Method::HEAD => "HEAD",
             Method::POST => "POST",
+            Method::PATCH => "PATCH",
             Method::OPTIONS => "OPTIONS",
             _ => "other",
         };

@@ -3,6 +3,7 @@
 mod audio;
 mod catalog;
 mod chat;
+mod discussions;
 mod health;
 mod rooms;
 mod sessions;
@@ -39,6 +40,8 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(chat::begin))
         .routes(routes!(chat::follow))
+        .routes(routes!(discussions::list, discussions::create))
+        .routes(routes!(discussions::show, discussions::say, discussions::change))
         .routes(routes!(rooms::list))
         .routes(routes!(rooms::show))
         .routes(routes!(rooms::say))

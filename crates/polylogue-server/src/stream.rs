@@ -12,11 +12,12 @@ use axum::{
 use futures_util::{Stream, StreamExt, stream};
 use polylogue_core::{
     Event, Record,
+    format::discussion::{Decision, Who},
     id::{Seq, SessionId},
-    projection::ChorusStream,
+    projection::{ChorusStream, DiscussionChange, DiscussionEntry, DiscussionState, discussion_changes},
     room::RoomId,
 };
-use polylogue_runtime::{Published, Subscription};
+use polylogue_runtime::{Hub, Published, Subscription};
 
 use crate::{app::App, error::Refusal};
 
@@ -79,6 +80,42 @@ pub(crate) fn chorus(app: &App, session: SessionId, after: Seq, until: Until) ->
     respond(app, frames)
 }
 
+/// The turns that are taken in a discussion after `before`, which is the end of a turn, up to the next turn of a
+/// person or the end; then the discussion as it stands. What came up to `heard` is known to the listener.
+pub(crate) fn discussion(app: &App, session: SessionId, before: Seq, heard: Seq) -> Response {
+    let records = records(app.hub.subscribe(session, before)).boxed();
+    let hub = app.hub.clone();
+    let frames = stream::unfold(Some((records, Vec::new())), move |going| {
+        let hub = hub.clone();
+        async move {
+            let (mut records, mut open) = going?;
+            loop {
+                let Some(record) = records.next().await else { return Some((state(&hub, session).await?, None)) };
+                open.push(record.clone());
+                let next = match &record.event {
+                    Event::Ended { .. } => return Some((state(&hub, session).await?, None)),
+                    Event::Discussion(Decision::TurnTaken { next, .. }) => next,
+                    _ => continue,
+                };
+                let is_persons = next.as_ref().is_some_and(|turn| matches!(turn.participant.who, Who::Person(_)));
+                let changes = discussion_changes(session, &std::mem::take(&mut open));
+                if is_persons {
+                    // Nothing more is waited for.
+                    records = stream::empty().boxed();
+                }
+                let taken = changes.into_iter().find_map(|change| match change {
+                    DiscussionChange::Logged(row) => Some(DiscussionEntry::of(session, row)),
+                    _ => None,
+                });
+                let Some(entry) = taken.filter(|_| record.seq > heard) else { continue };
+                let frame = Frame::default().id(record.seq.to_string()).event("entry").json_data(&entry);
+                return Some((frame.expect("entries have string keys"), Some((records, open))));
+            }
+        }
+    });
+    respond(app, frames)
+}
+
 /// The events of a room after the one with this number, for as long as somebody listens.
 pub(crate) fn room(app: &App, room: RoomId, heard: u64) -> Response {
     let frames = stream::unfold(app.hub.listen(room, heard), |mut listener| async move {
@@ -94,6 +131,14 @@ pub(crate) fn room(app: &App, room: RoomId, heard: u64) -> Response {
         }
     });
     respond(app, frames)
+}
+
+/// The last event of a discussion's stream.
+async fn state(hub: &Hub, session: SessionId) -> Option<Frame> {
+    let records = hub.records(session).await.ok()?;
+    let state = DiscussionState::of(&records).ok()?;
+    let head = records.last()?.seq.to_string();
+    Some(Frame::default().id(head).event("done").json_data(&state).expect("states have string keys"))
 }
 
 /// The records of a subscription; a journal that cannot be read any further ends them.

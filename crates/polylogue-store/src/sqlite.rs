@@ -5,10 +5,12 @@
 //! the async runtime.
 
 mod batch;
+mod discussion;
 mod open;
 mod reader;
 mod room;
 mod schema;
+mod views;
 mod writer;
 
 use std::{path::Path, sync::Arc};

@@ -1,6 +1,6 @@
 //! What a store says when it cannot be opened or read, and how it ends.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use futures_util::future::join_all;
 use polylogue_core::{Reason, event::Unreadable};
@@ -43,7 +43,7 @@ fn a_store_that_cannot_be_opened_says_what_to_do() {
         ("notes.txt/b/a.db", "the store `…/notes.txt/b/a.db` lies below a file, not a folder: name another place"),
         (
             "newer.db",
-            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 2): update Polylogue to open it",
+            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 3): update Polylogue to open it",
         ),
     ] {
         assert_eq!(refusal(folder.path(), name), expected);
@@ -78,6 +78,21 @@ async fn folders_are_made_and_a_store_made_by_many_at_once_is_one() {
     let stores: Vec<SqliteJournal> = openers.into_iter().map(|opener| opener.join().expect("no panic")).collect();
     stores[0].append(id(1), records(0, 100, [started(id(1), "goal")])).await.expect("a new session");
     assert_eq!(stores[3].find("", 9).await, Ok(vec![id(1)]));
+}
+
+/// Two processes that begin at once on no store at all: the one that comes second waits for the first.
+#[test]
+fn a_store_that_somebody_is_making_is_waited_for() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("store.db");
+    let other = Connection::open(&path).expect("a database");
+    other.pragma_update(None, "application_id", 0x506c_6f67).expect("our mark");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock for writing");
+    let (opened, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || opened.send(SqliteJournal::open(path).map(drop)));
+    assert!(heard.recv_timeout(Duration::from_millis(100)).is_err(), "it is not refused while somebody writes");
+    other.execute_batch("COMMIT").expect("the end of the writing");
+    assert_eq!(heard.recv(), Ok(Ok(())));
 }
 
 #[tokio::test]
@@ -146,7 +161,7 @@ fn what_is_asked_often_has_an_index() {
     let connection = Connection::open(&path).expect("a database");
     for (query, index) in [
         ("SELECT id, title FROM sessions ORDER BY last_at DESC, id DESC LIMIT 9", "sessions_newest"),
-        ("SELECT id FROM sessions WHERE reason IS NULL ORDER BY started_at, id", "sessions_unfinished"),
+        ("SELECT id FROM sessions WHERE reason IS NULL AND waiting = 0 ORDER BY started_at, id", "sessions_unfinished"),
         ("SELECT name FROM rooms ORDER BY last_at DESC, name DESC LIMIT 9", "rooms_newest"),
         ("SELECT record FROM room_log WHERE room = 1 AND n > 4 ORDER BY n LIMIT 9", "PRIMARY KEY (room=? AND n>?)"),
         ("SELECT room FROM room_sessions WHERE session = 1", "INTEGER PRIMARY KEY"),

@@ -1,6 +1,6 @@
 //! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
 
-use std::sync::Once;
+use std::{path::Path, sync::Once};
 
 use polylogue_core::{
     Timestamp,
@@ -33,7 +33,7 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
     let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
     let table = config.agents.get(id.as_str());
     let own_model = match table {
-        Some(table) => Some(in_folder(parse(&table.model)?, config)),
+        Some(table) => Some(in_folder(parse(&table.model)?, &config.folder)),
         None => BuiltIn::named(id.as_str())
             .map(|built_in| engine.models.model_of(built_in))
             .or_else(|| resolve(id.as_str()).ok()),
@@ -53,10 +53,16 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
         static TOLD: Once = Once::new();
         TOLD.call_once(|| tracing::warn!("no key is set ({KEYS}): {model}, a small model, plays the agents"));
     }
+    played_by(id, model, config, engine)
+}
+
+/// An agent of this name that plays with this model, which has been checked. What else there is to say of it, the
+/// configuration says.
+pub(crate) fn played_by(id: AgentId, model: ModelRef, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
+    let table = config.agents.get(id.as_str());
     warn_of_ending(&model);
     if let Some(voice) = table.and_then(|table| table.voice.as_deref()) {
-        let profiles = Profiles::with(config.voices.clone());
-        profiles.get(voice).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))?;
+        known_voice(&id, voice, config)?;
     }
     let price = engine.prices.of(&model);
     if price.is_none() {
@@ -70,6 +76,11 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
         voice: table.and_then(|table| table.voice.as_deref()).map(Into::into),
         sampling: table.map(sampling).unwrap_or_default(),
     })
+}
+
+pub(crate) fn known_voice(id: &AgentId, voice: &str, config: &Config) -> Result<(), Failure> {
+    let profiles = Profiles::with(config.voices.clone());
+    profiles.get(voice).map(|_| ()).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))
 }
 
 /// A model that an agent is given later on, when a session is resumed or forked.
@@ -90,23 +101,23 @@ pub(crate) fn names(config: &Config) -> Vec<&str> {
 
 /// The model that an agent of the configuration plays with.
 pub(crate) fn model_of(table: &AgentTable, config: &Config) -> Result<ModelRef, Failure> {
-    Ok(in_folder(parse(&table.model)?, config))
+    Ok(in_folder(parse(&table.model)?, &config.folder))
 }
 
 fn sampling(table: &AgentTable) -> Sampling {
     Sampling { temperature: table.temperature, max_output_tokens: table.max_tokens, stop: table.stop.clone() }
 }
 
-fn parse(model: &str) -> Result<ModelRef, Failure> {
+pub(crate) fn parse(model: &str) -> Result<ModelRef, Failure> {
     resolve(model).map_err(|error| Failure::config(error.to_string()))
 }
 
-/// A script that the configuration names lies beside the configuration.
-fn in_folder(model: ModelRef, config: &Config) -> ModelRef {
+/// A script that a file names lies beside that file.
+pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
     if &*model.provider != "script" {
         return model;
     }
-    let path = config.folder.join(&*model.model);
+    let path = folder.join(&*model.model);
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 

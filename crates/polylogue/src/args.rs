@@ -54,6 +54,11 @@ pub(crate) enum Command {
     Chorus(Chorus),
     /// Two agents or more hand a task back and forth, within bounds
     Collaborate(Collaborate),
+    /// An orderly discussion that waits for its people
+    #[command(subcommand)]
+    Discuss(Discuss),
+    /// Characters play a scene, directed to its end by a moderator
+    Scene(Scene),
     /// The recorded conversations
     #[command(subcommand)]
     Sessions(Sessions),
@@ -109,6 +114,52 @@ pub(crate) struct Collaborate {
     pub(crate) max_rounds: Option<u32>,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Scene {
+    /// The scene: a .json, .yaml or .toml file
+    pub(crate) file: PathBuf,
+    /// Where the characters are, a Markdown file for each [default: .claude/agents]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) agents: Option<PathBuf>,
+    /// Where the transcript goes, in a folder of the scene's name [default: data/scenes]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Discuss {
+    /// Begin one; agents before the first person speak at once
+    New {
+        /// What it is called
+        #[arg(long, value_name = "TITLE")]
+        title: String,
+        /// What it is about, in more words
+        #[arg(long, value_name = "TEXT")]
+        topic: Option<String>,
+        /// Who takes part, in the order in which they speak: manager, leader or specialist with an agent, or
+        /// user, who is a person
+        #[arg(long, required = true, value_name = "ROLE=AGENT|user[=NAME]")]
+        participant: Vec<String>,
+        /// After how many rounds it is complete [default: 3]
+        #[arg(long, value_name = "N")]
+        max_rounds: Option<u32>,
+    },
+    /// Say something when it is a person's turn, and hear the agents up to the next
+    Say {
+        /// The discussion: its id, the beginning of it, or `last`
+        id: String,
+        text: String,
+        /// Who speaks [default: whose turn it is]
+        #[arg(long = "as", value_name = "PERSON")]
+        person: Option<String>,
+    },
+    /// Show one: what was said, and whose turn it is
+    Show {
+        /// The discussion: its id, the beginning of it, or `last`
+        id: String,
+    },
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sessions {
     /// List them, the newest first
@@ -132,6 +183,12 @@ pub(crate) enum Sessions {
         /// Play at this many times the speed it had [default: at once]
         #[arg(long, value_name = "FACTOR")]
         speed: Option<f64>,
+        /// Show this beat of a scene: what was done, what the moderator made of it, how they feel
+        #[arg(long, value_name = "N", conflicts_with_all = ["speed", "step"])]
+        beat: Option<u32>,
+        /// Go through a scene beat by beat, one for every Enter
+        #[arg(long, conflicts_with = "speed")]
+        step: bool,
     },
     /// Go on with one that was stopped, met a limit, or whose process ended
     Resume {
@@ -165,8 +222,8 @@ pub(crate) enum Sessions {
 /// What may be different from here on.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Change {
-    /// Another number of rounds
-    #[arg(long, value_name = "N")]
+    /// Another number of rounds, or of beats
+    #[arg(long, visible_alias = "max-beats", value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
     /// Another limit in dollars
     #[arg(long, value_name = "USD")]
@@ -177,6 +234,9 @@ pub(crate) struct Change {
     /// Another limit in seconds
     #[arg(long, value_name = "N")]
     pub(crate) max_seconds: Option<u64>,
+    /// Where a scene's transcript goes [default: data/scenes]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -17,9 +17,10 @@ use polylogue_providers::{
 };
 use serde::Deserialize;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, scene::Moderator};
 
 const DEFAULT_FILE: &str = "polylogue.toml";
+const DEFAULT_CHARACTERS: &str = ".claude/agents";
 const DEFAULT_STORE: &str = "sqlite:data/polylogue.db";
 
 #[derive(Debug, Default, Deserialize)]
@@ -30,6 +31,7 @@ pub(crate) struct Config {
     pub(crate) agents: BTreeMap<String, AgentTable>,
     pub(crate) collaboration: Collaboration,
     pub(crate) chorus: Chorus,
+    pub(crate) scene: Scene,
     pub(crate) server: Server,
     pub(crate) artifacts: Artifacts,
     pub(crate) speech: Speech,
@@ -156,6 +158,26 @@ pub(crate) struct Chorus {
     pub(crate) osc: OscTable,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Scene {
+    /// What plays the characters that name no model of their own.
+    pub(crate) model: Option<String>,
+    pub(crate) moderator: Option<Moderator>,
+    /// Whether lines are spoken unless the scene or the command says otherwise.
+    pub(crate) speech: bool,
+    /// Where the characters are, beside the file.
+    agents: Option<PathBuf>,
+    /// Where the transcripts go.
+    pub(crate) out: PathBuf,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Scene { model: None, moderator: None, speech: false, agents: None, out: PathBuf::from("data/scenes") }
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct OscTable {
@@ -176,6 +198,12 @@ impl Config {
             templates.insert(name, text.into());
         }
         Ok(templates)
+    }
+
+    /// Where the characters of scenes are.
+    pub(crate) fn characters(&self) -> PathBuf {
+        let beside = self.scene.agents.as_ref().map(|agents| self.folder.join(agents));
+        beside.unwrap_or_else(|| PathBuf::from(DEFAULT_CHARACTERS))
     }
 
     /// What it says about models.

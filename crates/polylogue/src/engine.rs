@@ -16,7 +16,9 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, cache, config::Config, failure::Failure, manifest::Manifests, osc::Osc, speech};
+use crate::{
+    args::Common, cache, config::Config, failure::Failure, manifest::Manifests, osc::Osc, scene::Outputs, speech,
+};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -108,10 +110,11 @@ fn random() -> Result<u128, Failure> {
     Ok(u128::from_be_bytes(bytes))
 }
 
-/// What is made of the records beside the journal: manifests, and messages for playback systems.
+/// What is made of the records beside the journal: manifests, transcripts, and messages for playback systems.
 fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
     let manifests = Manifests::new(journal.clone(), config.artifacts.dir.clone());
-    let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests)];
+    let scenes = Outputs::new(journal.clone(), config.scene.out.clone());
+    let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests), Arc::new(scenes)];
     if let Some(target) = config.chorus.osc.target {
         let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
         listeners.push(Arc::new(Osc::new(journal.clone(), target).map_err(problem)?));

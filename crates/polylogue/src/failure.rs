@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use polylogue_core::{NotAJournal, setup::BadSetup};
+use polylogue_core::{NotAJournal, Rejected, setup::BadSetup};
 use polylogue_providers::script::BadScript;
 use polylogue_runtime::{HubError, port::JournalError};
 use polylogue_store::OpenError;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::output;
 
@@ -14,6 +14,7 @@ use crate::output;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Code {
     InvalidConfig,
+    CharacterLoadError,
     InvalidRequest,
     NotFound,
     Conflict,
@@ -25,6 +26,7 @@ impl Code {
     fn as_str(self) -> &'static str {
         match self {
             Code::InvalidConfig => "INVALID_CONFIG",
+            Code::CharacterLoadError => "CHARACTER_LOAD_ERROR",
             Code::InvalidRequest => "INVALID_REQUEST",
             Code::NotFound => "NOT_FOUND",
             Code::Conflict => "CONFLICT",
@@ -35,7 +37,7 @@ impl Code {
 
     fn exit(self) -> ExitCode {
         match self {
-            Code::InvalidConfig | Code::InvalidRequest => ExitCode::from(2),
+            Code::InvalidConfig | Code::CharacterLoadError | Code::InvalidRequest => ExitCode::from(2),
             Code::NotFound | Code::Conflict | Code::RateLimited | Code::Internal => ExitCode::from(1),
         }
     }
@@ -45,23 +47,47 @@ impl Code {
 pub(crate) struct Failure {
     code: Code,
     message: String,
+    /// What programs are told besides; in a box, so that results stay small.
+    context: Box<Map<String, Value>>,
+    /// What a person is told besides.
+    advice: Option<String>,
 }
 
 impl Failure {
+    fn new(code: Code, message: impl Into<String>) -> Failure {
+        Failure { code, message: message.into(), context: Box::default(), advice: None }
+    }
+
     pub(crate) fn config(message: impl Into<String>) -> Failure {
-        Failure { code: Code::InvalidConfig, message: message.into() }
+        Failure::new(Code::InvalidConfig, message)
+    }
+
+    pub(crate) fn character(message: impl Into<String>) -> Failure {
+        Failure::new(Code::CharacterLoadError, message)
     }
 
     pub(crate) fn request(message: impl Into<String>) -> Failure {
-        Failure { code: Code::InvalidRequest, message: message.into() }
+        Failure::new(Code::InvalidRequest, message)
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Failure {
-        Failure { code: Code::NotFound, message: message.into() }
+        Failure::new(Code::NotFound, message)
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Failure {
-        Failure { code: Code::Internal, message: message.into() }
+        Failure::new(Code::Internal, message)
+    }
+
+    /// The same, with this for programs.
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Failure {
+        self.context.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The same, with this for people.
+    pub(crate) fn advising(mut self, advice: String) -> Failure {
+        self.advice = Some(advice);
+        self
     }
 
     /// The same, with one more thing that can be done.
@@ -71,7 +97,11 @@ impl Failure {
 
     /// Whether whoever asked can do something about it.
     pub(crate) fn is_of_the_caller(&self) -> bool {
-        self.is_request() || self.code == Code::InvalidConfig
+        self.is_request() || self.code == Code::InvalidConfig || self.is_of_a_character()
+    }
+
+    pub(crate) fn is_of_a_character(&self) -> bool {
+        self.code == Code::CharacterLoadError
     }
 
     pub(crate) fn is_request(&self) -> bool {
@@ -82,13 +112,18 @@ impl Failure {
         &self.message
     }
 
+    pub(crate) fn context(&self) -> &Map<String, Value> {
+        &self.context
+    }
+
     /// Tells it, and what the process is to end with.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         if json {
-            let error = json!({"code": self.code.as_str(), "message": self.message, "context": {}});
+            let error = json!({"code": self.code.as_str(), "message": self.message, "context": self.context});
             output::line(json!({"success": false, "error": error}));
         } else {
-            eprintln!("error: {}", self.message);
+            let advice = self.advice.as_ref().map(|advice| format!(": {advice}")).unwrap_or_default();
+            eprintln!("error: {}{advice}", self.message);
         }
         self.code.exit()
     }
@@ -110,6 +145,9 @@ impl From<HubError> for Failure {
     fn from(error: HubError) -> Failure {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
+            HubError::Rejected(Rejected::EmptyMessage | Rejected::TooLong(..) | Rejected::NotInCast(_)) => {
+                Code::InvalidRequest
+            }
             HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,
@@ -117,7 +155,7 @@ impl From<HubError> for Failure {
             HubError::CannotFork(_) => Code::InvalidRequest,
             HubError::NotAJournal(_) | HubError::Journal(_) => Code::Internal,
         };
-        Failure { code, message: error.to_string() }
+        Failure::new(code, error.to_string())
     }
 }
 

@@ -66,6 +66,8 @@ pub(crate) async fn follow(
     ending.await?;
     Ok(match conversation.stage().ended() {
         Some(Reason::Cancelled) => ExitCode::from(INTERRUPTED),
+        // It ran up to a person's turn.
+        None if conversation.stage().is_waiting() => ExitCode::SUCCESS,
         Some(Reason::Failed) | None => ExitCode::FAILURE,
         Some(_) => ExitCode::SUCCESS,
     })

@@ -7,14 +7,17 @@ mod chorus;
 mod collaboration;
 mod command;
 mod config;
+mod discussion;
 mod engine;
 mod failure;
 mod follow;
 mod manifest;
 mod osc;
 mod output;
+mod scene;
 mod speech;
 mod view;
+mod whole;
 
 use std::process::ExitCode;
 
@@ -50,6 +53,8 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Serve(serve) => command::serve::run(args.common, serve).await,
         Command::Chorus(chorus) => command::chorus::run(&args.common, chorus).await,
         Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
+        Command::Discuss(discuss) => command::discuss::run(&args.common, discuss).await,
+        Command::Scene(scene) => command::scene::run(&args.common, scene).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
         Command::Models(Models::Pull) => command::models::pull().await,

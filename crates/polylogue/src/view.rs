@@ -2,11 +2,14 @@
 
 mod json;
 mod lanes;
+mod scene;
 mod terminal;
 
-use polylogue_core::{Conversation, Record, id::AskId};
+use std::path::{Path, PathBuf};
 
-use crate::args::Common;
+use polylogue_core::{Conversation, Record, id::AskId, setup::FormatSetup};
+
+use crate::{args::Common, scene::folder_of};
 
 /// Shows a session.
 pub(crate) trait View: Send {
@@ -24,12 +27,29 @@ pub(crate) trait View: Send {
 }
 
 pub(crate) fn new(common: &Common) -> Box<dyn View> {
-    if common.json { Box::new(json::Json) } else { Box::new(terminal::Terminal::new()) }
+    if common.json { Box::new(json::Json::default()) } else { Box::new(terminal::Terminal::new()) }
 }
 
 /// The view of a chorus, where several speak at once.
 pub(crate) fn chorus(common: &Common) -> Box<dyn View> {
-    if common.json { Box::new(json::Json) } else { Box::new(lanes::Lanes::new()) }
+    if common.json { Box::new(json::Json::default()) } else { Box::new(lanes::Lanes::new()) }
 }
 
-pub(crate) use terminal::{Style, costs_in_words};
+/// The view of a scene whose files go to this folder.
+pub(crate) fn scene(common: &Common, folder: PathBuf) -> Box<dyn View> {
+    match common.json {
+        true => Box::new(json::Json { output: Some(folder) }),
+        false => Box::new(scene::Scene::new(Some(folder))),
+    }
+}
+
+/// The view of a session that goes on or is played again.
+pub(crate) fn of(common: &Common, format: &FormatSetup, out: &Path) -> Box<dyn View> {
+    match folder_of(out, format) {
+        Some(folder) => self::scene(common, folder),
+        None => new(common),
+    }
+}
+
+pub(crate) use scene::in_style;
+pub(crate) use terminal::{Style, costs_in_words, costs_of, state};

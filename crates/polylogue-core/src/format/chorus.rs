@@ -289,6 +289,7 @@ impl Chorus {
             | Event::ClipFailed { .. }
             | Event::LineCut { .. }
             | Event::Collaboration(_)
+            | Event::Discussion(_)
             | Event::Scene(_)
             | Event::Ended { .. } => {}
         }

@@ -220,7 +220,7 @@ impl Rules for Collaboration {
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
         match &record.event {
             Event::LineSpoken { speaker, text, .. } => self.window.push(speaker.name(), None, text),
-            Event::HumanSpoke { who, text } => self.window.push(who.as_str(), None, text),
+            Event::HumanSpoke { who, text, .. } => self.window.push(who.as_str(), None, text),
             Event::Collaboration(Decision::HandedOver { to, task }) => {
                 stage.say(record, Speaker::Router, LineKind::Router, Some(to.clone()), task, None);
                 self.window.push("router", Some(to.as_str()), task);
@@ -242,6 +242,7 @@ impl Rules for Collaboration {
             | Event::ClipFailed { .. }
             | Event::LineCut { .. }
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Scene(_)
             | Event::Ended { .. } => {}
         }

@@ -6,6 +6,7 @@
 
 pub mod chorus;
 pub mod collaboration;
+pub mod discussion;
 pub mod scene;
 
 use std::sync::Arc;
@@ -17,12 +18,13 @@ use crate::{
     line::Line,
     reason::{Ending, Reason},
     reply::Repair,
-    setup::{BadSetup, Change, FormatSetup, Setup},
+    setup::{BadSetup, Cast, Change, FormatSetup, Setup},
     stage::Stage,
     step::Rejected,
 };
 use chorus::Chorus;
 use collaboration::Collaboration;
+use discussion::{Discussion, Participant};
 use scene::Scene;
 
 /// What a format wants now.
@@ -30,6 +32,8 @@ use scene::Scene;
 pub(crate) enum Wants {
     /// These agents asked, all at once.
     Asks(Vec<Place>),
+    /// This person to speak.
+    Await(PersonId),
     /// It is over but for these, which are left out when a limit is in their way.
     Epilogue(Vec<Place>, Reason),
     End(Reason),
@@ -64,6 +68,16 @@ pub(crate) trait Rules {
     /// Whether this person may speak now; the words themselves have been looked at already.
     fn may_speak(&self, stage: &Stage, who: &PersonId) -> Result<(), Rejected>;
 
+    /// What follows when a person has spoken.
+    fn heard(&self, _stage: &Stage, _who: &PersonId) -> Vec<Event> {
+        Vec::new()
+    }
+
+    /// Whether others may take part from here on, and what is recorded of that.
+    fn reseat(&self, _stage: &Stage, _seats: Vec<Participant>, _cast: Cast) -> Result<Vec<Event>, Rejected> {
+        Err(Rejected::FixedSeats)
+    }
+
     /// What follows when a line's clip is made, or has failed.
     fn clipped(&self, _stage: &Stage, _line: LineId, _is_made: bool) -> Vec<Event> {
         Vec::new()
@@ -82,6 +96,11 @@ pub(crate) trait Rules {
 
     /// How many rounds or beats there are at most, where the format counts any.
     fn bound(&self) -> Option<u32> {
+        None
+    }
+
+    /// How many beats are over, where the format counts beats.
+    fn beats(&self) -> Option<u32> {
         None
     }
 
@@ -108,6 +127,7 @@ pub(crate) trait Rules {
 pub(crate) enum Format {
     Collaboration(Collaboration),
     Chorus(Chorus),
+    Discussion(Discussion),
     Scene(Box<Scene>),
 }
 
@@ -119,6 +139,7 @@ impl Format {
                 Collaboration::new(settings, stage, started).map(Format::Collaboration)
             }
             FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
+            FormatSetup::Discussion(settings) => Discussion::new(settings, stage).map(Format::Discussion),
             FormatSetup::Scene(settings) => Scene::new(settings, stage, started).map(Box::new).map(Format::Scene),
         }
     }
@@ -127,6 +148,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Discussion(discussion) => discussion,
             Format::Scene(scene) => &**scene,
         }
     }
@@ -135,6 +157,7 @@ impl Format {
         match self {
             Format::Collaboration(collaboration) => collaboration,
             Format::Chorus(chorus) => chorus,
+            Format::Discussion(discussion) => discussion,
             Format::Scene(scene) => &mut **scene,
         }
     }

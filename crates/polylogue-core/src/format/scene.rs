@@ -46,6 +46,7 @@ use crate::{
     stage::Stage,
     step::Rejected,
 };
+pub(crate) use told::action_of;
 
 /// The moderator's name in the cast.
 pub const MODERATOR: &str = "moderator";
@@ -134,6 +135,8 @@ pub(crate) struct Scene {
     pace: Pace,
     relations: Relations,
     arcs: BTreeMap<AgentId, ArcState>,
+    /// How many beats are over.
+    beats: u32,
     over: Option<Reason>,
 }
 
@@ -153,6 +156,7 @@ impl Scene {
             pace: Pace::default(),
             relations: Relations::default(),
             arcs: BTreeMap::new(),
+            beats: 0,
             over: None,
         };
         scene.try_templates(stage)?;
@@ -161,11 +165,7 @@ impl Scene {
                 stage.say(started, Speaker::Moderator, LineKind::Event, None, &event.text, None);
             }
         }
-        let opening = settings.initial_speaker.as_ref().map(|speaker| {
-            let text = format!("You are {}. Begin the scene.", settings.name_of(speaker));
-            Note::to(speaker, NoteKind::Opening, text)
-        });
-        scene.begin(stage, 0, opening.as_slice());
+        scene.begin(stage, 0, settings.opening().as_slice());
         Ok(scene)
     }
 
@@ -460,6 +460,7 @@ impl Scene {
             Decision::BeatEnded { spoke, failed, is_circling, moods, .. } => {
                 let facts = self.facts(spoke, failed, *is_circling);
                 self.pace.count(facts);
+                self.beats += 1;
                 for (agent, mood) in moods {
                     if let Some(player) = self.player_mut(agent) {
                         player.mood = *mood;
@@ -552,6 +553,10 @@ impl Rules for Scene {
         Some(self.max_beats)
     }
 
+    fn beats(&self) -> Option<u32> {
+        Some(self.beats)
+    }
+
     /// The end of a scene is part of its transcript's form.
     fn notice(&self, _: &Stage, _: Reason) -> Option<Arc<str>> {
         None
@@ -600,6 +605,7 @@ impl Rules for Scene {
             | Event::HumanSpoke { .. }
             | Event::Collaboration(_)
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Ended { .. } => {}
         }
     }

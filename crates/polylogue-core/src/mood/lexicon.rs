@@ -101,6 +101,7 @@ const STEMS: &[(&str, i16, i16)] = &[
     ("stunn", -300, 700), ("startl", -250, 800), ("horrif", -850, 900), ("horror", -850, 900),
     ("incredulo", -250, 600), ("disbelie", -300, 600), ("confus", -200, 400), ("bewilder", -250, 500),
     ("overwhelm", -390, 700), ("agitat", -390, 750), ("restless", -250, 600), ("urgent", -150, 750),
+    ("breathless", -100, 750), ("dismay", -550, 550),
     // Sad, sorry, tired.
     ("sad", -650, 250), ("sorrow", -700, 250), ("grie", -750, 300), ("mourn", -700, 250), ("melanchol", -500, 150),
     ("depress", -750, 150), ("despair", -850, 300), ("hopeless", -800, 200), ("miserab", -750, 250),

@@ -180,7 +180,8 @@ fn artifacts(conversation: &Conversation) -> Vec<String> {
     let clips = stage.transcript().lines().iter().filter_map(audio_path);
     let manifest = match (&stage.setup().format, stage.ended()) {
         (FormatSetup::Chorus(_), Some(_)) => Some(Manifest::path(stage.setup().id)),
-        (FormatSetup::Chorus(_), None) | (FormatSetup::Collaboration(_) | FormatSetup::Scene(_), _) => None,
+        (FormatSetup::Chorus(_), None)
+        | (FormatSetup::Collaboration(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_), _) => None,
     };
     clips.chain(manifest).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::SceneText;
 use crate::{
     Conversation,
     format::collaboration::{Mode, Settings},
@@ -11,6 +12,9 @@ use crate::{
 
 /// Plain text, as it would be printed.
 pub fn plain_text(conversation: &Conversation) -> String {
+    if let Some(scene) = SceneText::of(conversation) {
+        return scene.to_string();
+    }
     let mut text = heading(conversation, "");
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {
@@ -32,6 +36,9 @@ pub fn plain_text(conversation: &Conversation) -> String {
 }
 
 pub fn markdown(conversation: &Conversation) -> String {
+    if let Some(scene) = SceneText::of(conversation) {
+        return scene.to_markdown();
+    }
     let mut text = heading(conversation, "# ");
     for line in conversation.stage().transcript().lines() {
         let block = match line.kind {

@@ -64,6 +64,8 @@ pub enum Repair {
     NamePrefix,
     /// Another participant's line, cut off.
     OtherSpeaker,
+    /// What followed a stop sequence, cut off.
+    Stop,
 }
 
 /// What a reply turned out to be.

@@ -1,6 +1,6 @@
 //! The chorus of its source document, section by section.
 
-use crate::support::{Play, chorus, comment_on, spoken, text};
+use crate::support::{Play, chorus, comment_on, said, spoken, text};
 use polylogue_core::{
     Event, Input, Reason, Record, Rejected, Setup, Step,
     ask::{Ask, Role},
@@ -26,7 +26,7 @@ pub(crate) fn good(ask: &Ask, slots: u8) -> String {
         Purpose::Respond => spoken(&format!("I am {slot}.")),
         Purpose::Comment => comment_on(slot % slots + 1, &format!("{slot} heard you.")),
         Purpose::Reply => spoken(&format!("Thank you, says {slot}.")),
-        Purpose::Contribute | Purpose::Act | Purpose::Judge | Purpose::Remember => {
+        Purpose::Contribute | Purpose::Discuss | Purpose::Act | Purpose::Judge | Purpose::Remember => {
             unreachable!("a chorus asks no such thing")
         }
     }
@@ -324,7 +324,7 @@ fn without_speech_there_is_no_audio_event() {
 fn a_later_message_goes_on_with_the_threads() {
     let mut first = all_good(2);
     let head = first.records.len();
-    let again = Input::HumanSaid { who: "you".parse().unwrap(), text: text("And a house?") };
+    let again = said("you", "And a house?");
     first.give(again.clone()).unwrap();
     // It is the chorus's turn now.
     first.begin();

@@ -24,6 +24,7 @@ fn every_old_journal_is_read_to_the_same_end() {
         ("v1/final.jsonl", include_str!("corpus/v1/final.jsonl"), "final", 9),
         ("v1/stopped-and-resumed.jsonl", include_str!("corpus/v1/stopped-and-resumed.jsonl"), "cap_reached", 8),
         ("v1/chorus.jsonl", include_str!("corpus/v1/chorus.jsonl"), "completed", 10),
+        ("v1/discussion.jsonl", include_str!("corpus/v1/discussion.jsonl"), "completed", 4),
         ("v1/room-call.jsonl", include_str!("corpus/v1/room-call.jsonl"), "no_handoff", 4),
         ("v1/forked-with-speech.jsonl", include_str!("corpus/v1/forked-with-speech.jsonl"), "failed", 5),
     ] {

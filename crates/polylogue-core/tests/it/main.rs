@@ -5,6 +5,8 @@ mod chorus;
 mod chorus_properties;
 mod collaboration;
 mod corpus;
+mod discussion;
+mod discussion_properties;
 mod properties;
 mod room;
 mod scene;

@@ -1,6 +1,6 @@
 //! What holds for every conversation, whatever the models, the people and the machine do.
 
-use crate::support::{Play, collaboration, handoff, text};
+use crate::support::{Play, collaboration, handoff, said, text};
 use polylogue_core::{
     Answer, Conversation, Cut, Event, Halt, Input, Step,
     event::{CallFailure, FailureKind},
@@ -75,7 +75,7 @@ fn happen(play: &mut Play, chance: Chance) {
             Input::ClipMade { line, clip: Clip { path: "a.wav".into(), duration_ms: 10, ..Clip::default() } }
         }
         (Chance::Clip(false), _, Some(line)) => Input::ClipFailed { line, error: "no voice".into() },
-        (Chance::Say(words), _, _) => Input::HumanSaid { who: "you".parse().unwrap(), text: text(&words) },
+        (Chance::Say(words), _, _) => said("you", &words),
         (Chance::Stop(partial), ask, _) => {
             let cut = ask.into_iter().map(|ask| Cut { ask, partial: text(&partial), usage: None }).collect();
             Input::Halted { why: Halt::StopPressed, cut }

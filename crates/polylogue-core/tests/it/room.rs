@@ -1,6 +1,6 @@
 //! Rooms: the events of a session in its room, what is said of it to whoever comes next, and single calls.
 
-use crate::support::{Play, agent, chorus, collaboration, handoff, settings};
+use crate::support::{Play, agent, chorus, collaboration, handoff, said, settings};
 use polylogue_core::{
     Event, Halt, Input, Reason, Record, Setup,
     event::{CallFailure, FailureKind, VERSION},
@@ -81,7 +81,7 @@ fn a_stop_is_told_and_so_is_going_on_and_a_crash_is_not() {
     // The process ends, and the next one asks again.
     play.give(Input::ResumePressed { change: Change::default() }).unwrap();
     play.begin();
-    play.give(Input::HumanSaid { who: "you".parse().unwrap(), text: "Make it short.".into() }).unwrap();
+    play.give(said("you", "Make it short.")).unwrap();
     play.give(Input::Halted { why: Halt::StopPressed, cut: vec![] }).unwrap();
     play.give(Input::ResumePressed { change: Change { max_rounds: Some(2), ..Change::default() } }).unwrap();
     let play = play.run(|_| handoff("More.", "gpt", "Go on."));

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use polylogue_core::{
     Answer, Conversation, Event, Input, Record, Rejected, Setup, Step, Timestamp,
     ask::Ask,
+    event::Origin,
     format::{
         chorus::{self, Slot, SlotId, VoiceProfile},
         collaboration::Settings,
+        discussion::{self, Participant, Role, Who},
     },
     id::SessionId,
     money::Price,
@@ -122,12 +124,65 @@ pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
     match &mut setup.format {
         FormatSetup::Collaboration(settings) => settings,
-        FormatSetup::Chorus(_) | FormatSetup::Scene(_) => panic!("not a collaboration"),
+        FormatSetup::Chorus(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_) => panic!("not a collaboration"),
     }
 }
 
 pub(crate) fn handoff(message: &str, to: &str, task: &str) -> String {
     format!(r#"{{"message": "{message}", "handoff": {{"to": "{to}", "task": "{task}"}}}}"#)
+}
+
+/// A person's words.
+pub(crate) fn said(who: &str, words: &str) -> Input {
+    Input::HumanSaid { who: who.parse().unwrap(), text: words.into(), origin: Origin::default() }
+}
+
+/// The participant that is written so: `user=ada` is a person, everything else an agent.
+pub(crate) fn participant(written: &str) -> Participant {
+    let (role, name) = written.split_once('=').unwrap();
+    let role = Role::named(role).unwrap();
+    let who = match role {
+        Role::User => Who::Person(name.parse().unwrap()),
+        Role::Manager | Role::Leader | Role::Specialist => Who::Agent(name.parse().unwrap()),
+    };
+    Participant { role, who }
+}
+
+/// Who takes part, and their cast with the default stop sequences.
+pub(crate) fn seats(written: &[&str]) -> (Vec<Participant>, Cast) {
+    let participants: Vec<Participant> = written.iter().map(|written| participant(written)).collect();
+    let (mut agents, mut people) = (Vec::new(), Vec::new());
+    for participant in &participants {
+        match &participant.who {
+            Who::Agent(name) => {
+                let mut agent = agent(name.as_str());
+                agent.sampling.stop = discussion::Settings::DEFAULT_STOP.map(str::to_owned).to_vec();
+                agents.push(agent);
+            }
+            Who::Person(person) => people.push(person.clone()),
+        }
+    }
+    (participants, Cast::new(agents, people).unwrap())
+}
+
+pub(crate) fn discussion(written: &[&str], max_rounds: u32) -> Setup {
+    let (participants, cast) = seats(written);
+    Setup {
+        id: SessionId::from_bytes([0x33; 16]),
+        format: FormatSetup::Discussion(discussion::Settings {
+            title: "The roof".into(),
+            topic: None,
+            participants,
+            max_rounds,
+            key: None,
+        }),
+        cast,
+        limits: Limits::default(),
+        seed: 7,
+        speech: false,
+        templates: Default::default(),
+        room: None,
+    }
 }
 
 pub(crate) fn text(text: &str) -> Arc<str> {

@@ -5,10 +5,11 @@ use std::{iter, sync::Arc};
 use polylogue_core::{
     Event, Reason, Record, Setup, Timestamp,
     ask::Digest,
-    event::{CallFailure, FailureKind, VERSION},
+    event::{CallFailure, FailureKind, Origin, VERSION},
     format::{
         chorus,
         collaboration::{Decision, Settings},
+        discussion::{self, Participant, Role, Turn, TurnFailure, Who},
         scene::{self, Note, NoteKind},
     },
     id::{AgentId, AskId, LineId, Purpose, Seq, SessionId},
@@ -120,7 +121,8 @@ fn following(event: &Event) -> Option<Event> {
         }),
         Event::ClipMade { .. } => Some(Event::ClipFailed { line, error: String::new() }),
         Event::ClipFailed { .. } => {
-            Some(Event::HumanSpoke { who: "you there".parse().expect("a name"), text: "مرحبا".into() })
+            let origin = Origin { key: Some("a \"key\"".into()), user_id: Some("Zoë".into()), organization_id: None };
+            Some(Event::HumanSpoke { who: "you there".parse().expect("a name"), text: "مرحبا".into(), origin })
         }
         Event::HumanSpoke { .. } => {
             Some(Event::Collaboration(Decision::HandedOver { to: agent(), task: "next".into() }))
@@ -132,11 +134,38 @@ fn following(event: &Event) -> Option<Event> {
             let note = Note { to: Some(agent()), text: "Begin.".into(), kind: NoteKind::Opening };
             Some(Event::Scene(scene::Decision::BeatBegun { beat: 0, notes: vec![note] }))
         }
-        Event::Scene(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
+        Event::Scene(_) => Some(turn_taken(7, Who::Agent(agent()), None)),
+        Event::Discussion(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
         Event::Ended { .. } => None,
     }
 }
 
-fn agent() -> AgentId {
+/// A discussion whose first turn is a person's.
+pub fn discussion(id: SessionId) -> Event {
+    let Event::Started { version, setup } = started(id, "goal") else { unreachable!("it was made so") };
+    let person = Who::Person("you there".parse().expect("a name"));
+    let agents = setup.cast.agents().iter().map(|agent| (Role::Specialist, Who::Agent(agent.name.clone())));
+    let participants = [(Role::User, person)].into_iter().chain(agents);
+    let participants = participants.map(|(role, who)| Participant { role, who }).collect();
+    let settings = discussion::Settings { title: "title".into(), topic: None, participants, max_rounds: 3, key: None };
+    let setup = Setup { format: FormatSetup::Discussion(settings), ..Setup::clone(&setup) };
+    Event::Started { version, setup: Arc::new(setup) }
+}
+
+/// The end of a turn in round 2, which an agent let pass, and whose is next.
+pub fn turn_taken(index: u32, next: Who, kind: Option<FailureKind>) -> Event {
+    let turn = |index, who: Who| {
+        let role = if matches!(who, Who::Person(_)) { Role::User } else { Role::Specialist };
+        Turn { index, round: 2, participant: Participant { role, who } }
+    };
+    let failure = Some(TurnFailure { kind, message: "nothing \u{1}".to_owned() });
+    Event::Discussion(discussion::Decision::TurnTaken {
+        turn: turn(index, Who::Agent(agent())),
+        failure,
+        next: Some(turn(index + 1, next)),
+    })
+}
+
+pub fn agent() -> AgentId {
     "gpt".parse().expect("a name")
 }

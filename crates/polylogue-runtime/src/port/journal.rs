@@ -27,7 +27,7 @@ pub trait Journal: Send + Sync {
     /// Sessions whose id as it is displayed begins so, in small letters or capitals, at most `limit`.
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError>;
 
-    /// Sessions that have begun and not ended, oldest first.
+    /// Sessions that have begun, have not ended and wait for nobody, oldest first.
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError>;
 
     /// At most `limit` records of the sessions that answer in a room, after `after`, in the order in which they
@@ -72,10 +72,21 @@ pub struct Summary {
     pub head: Seq,
     /// `None` while it has not ended.
     pub reason: Option<Reason>,
+    /// Whether it is a person's turn, so that nobody has to run it.
+    pub is_waiting: bool,
 }
 
 impl Summary {
     pub const MAX_TITLE_CHARS: usize = 200;
+
+    /// What its status is called.
+    pub fn status(&self) -> &'static str {
+        match (self.reason, self.is_waiting) {
+            (Some(_), _) => "ended",
+            (None, true) => "waiting",
+            (None, false) => "running",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -31,7 +31,7 @@ pub(super) struct Listed {
     session_id: String,
     format: String,
     title: String,
-    /// `running` until it has ended.
+    /// `running`, `waiting` for a person, or `ended`
     status: &'static str,
     #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
@@ -43,11 +43,12 @@ pub(super) struct Listed {
 
 impl From<Summary> for Listed {
     fn from(summary: Summary) -> Listed {
+        let status = summary.status();
         Listed {
             session_id: summary.id.to_string(),
             format: summary.format,
             title: summary.title,
-            status: if summary.reason.is_some() { "ended" } else { "running" },
+            status,
             reason: summary.reason,
             started_at: summary.started_at.to_string(),
             last_at: summary.last_at.to_string(),
@@ -69,6 +70,14 @@ pub(super) struct Limit {
     limit: Option<usize>,
 }
 
+impl Limit {
+    pub(super) fn checked(self) -> Result<usize, Refusal> {
+        let limit = self.limit.unwrap_or(100);
+        let is_good = (1..=1_000).contains(&limit);
+        if is_good { Ok(limit) } else { Err(Refusal::request("`limit` must be from 1 to 1000")) }
+    }
+}
+
 /// The recorded conversations, the newest first
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Limit), responses(
     (status = 200, body = List), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
@@ -77,11 +86,7 @@ pub(super) async fn list(
     State(app): State<App>,
     limit: Result<Query<Limit>, QueryRejection>,
 ) -> Result<Json<List>, Refusal> {
-    let limit = query(limit)?.limit.unwrap_or(100);
-    if !(1..=1_000).contains(&limit) {
-        return Err(Refusal::request("`limit` must be from 1 to 1000"));
-    }
-    let sessions = app.journal.sessions(limit).await?;
+    let sessions = app.journal.sessions(query(limit)?.checked()?).await?;
     Ok(Json(List { sessions: sessions.into_iter().map(Listed::from).collect() }))
 }
 

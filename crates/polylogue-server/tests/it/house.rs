@@ -14,6 +14,7 @@ use polylogue_core::{
     format::{
         chorus::{self, Slot, SlotId, VoiceProfile},
         collaboration::{self, Mode},
+        discussion::{self, Participant, Role, Who},
     },
     id::{AgentId, Purpose, SessionId},
     line::{Clip, LineKind},
@@ -25,8 +26,8 @@ use polylogue_runtime::{
     port::{Call, CallError, Model, Reply, Speech, SystemClock, Voice, VoiceError},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, House, ModelInfo, Refusal, Settings, SlotRequest,
-    VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, Settings,
+    SlotRequest, VoiceInfo, serve,
 };
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
@@ -289,6 +290,45 @@ impl House for TestHouse {
             speech: false,
             templates: Default::default(),
             room: request.room,
+        })
+    }
+
+    async fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal> {
+        let bad = |error: &dyn std::fmt::Display| Refusal::request(error.to_string());
+        let (mut participants, mut agents, mut people) = (Vec::new(), Vec::new(), Vec::new());
+        for asked in request.participants {
+            let role = Role::named(&asked.role).map_err(|error| bad(&error))?;
+            let who = match (asked.agent, asked.user_id) {
+                (Some(agent), _) => Who::Agent(agent.parse().map_err(|error| bad(&error))?),
+                (None, user) => Who::Person(user.as_deref().unwrap_or("user").parse().map_err(|error| bad(&error))?),
+            };
+            match &who {
+                Who::Agent(name) => agents.push(Agent {
+                    name: name.clone(),
+                    model: "script/test.yaml".parse().unwrap(),
+                    persona: None,
+                    voice: None,
+                    sampling: Sampling {
+                        stop: discussion::Settings::DEFAULT_STOP.map(str::to_owned).to_vec(),
+                        ..Sampling::default()
+                    },
+                    price: Some(Price::FREE),
+                }),
+                Who::Person(person) => people.push(person.clone()),
+            }
+            participants.push(Participant { role, who });
+        }
+        let (title, topic) = (request.title.into(), request.topic.map(Into::into));
+        let max_rounds = request.max_rounds.unwrap_or(discussion::Settings::DEFAULT_ROUNDS);
+        Ok(Setup {
+            id: self.new_session_id()?,
+            format: FormatSetup::Discussion(discussion::Settings { title, topic, participants, max_rounds, key: None }),
+            cast: Cast::new(agents, people).map_err(|error| bad(&error))?,
+            limits: Limits::default(),
+            seed: 7,
+            speech: false,
+            templates: Default::default(),
+            room: None,
         })
     }
 

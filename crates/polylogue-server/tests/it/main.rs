@@ -2,6 +2,7 @@
 
 mod chat;
 mod client;
+mod discussions;
 mod door;
 mod house;
 mod many;

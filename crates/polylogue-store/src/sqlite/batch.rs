@@ -5,9 +5,12 @@ use std::sync::Arc;
 use polylogue_core::{
     Event, Reason, Record, Timestamp,
     id::{Seq, SessionId},
+    projection::waits_for_person,
     room::RoomId,
 };
 use polylogue_runtime::port::{JournalError, Summary};
+
+use super::views::Views;
 
 /// Records that follow each other, and what they change in the list of sessions.
 #[derive(Debug)]
@@ -21,7 +24,10 @@ pub(super) struct Batch {
     pub(super) start: Option<Start>,
     /// Set when this append ends the session or opens it again.
     pub(super) turn: Option<Turn>,
+    /// Set when this append says whether it is a person's turn.
+    pub(super) waiting: Option<bool>,
     pub(super) rows: Vec<Row>,
+    pub(super) views: Views,
 }
 
 #[derive(Debug)]
@@ -57,8 +63,9 @@ impl Batch {
             return Err(JournalError::Fenced { after: pair[0].seq });
         }
         let mut rows = Vec::with_capacity(records.len());
-        let mut turn = None;
+        let (mut turn, mut waiting) = (None, None);
         for record in records {
+            waiting = waits_for_person(&record.event).or(waiting);
             rows.push(Row { at: millis(record.at)?, event: record.event.encode() });
             match &record.event {
                 Event::Ended { reason, .. } => turn = Some(Turn::Ended(*reason)),
@@ -69,7 +76,8 @@ impl Batch {
             }
         }
         let start = Start::of(session, records)?;
-        Ok(Some(Batch { session, after, head: last.seq, last_at: millis(last.at)?, start, turn, rows }))
+        let (head, last_at, views) = (last.seq, millis(last.at)?, Views::of(session, records));
+        Ok(Some(Batch { session, after, head, last_at, start, turn, waiting, rows, views }))
     }
 }
 

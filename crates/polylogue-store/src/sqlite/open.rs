@@ -4,7 +4,8 @@ use std::{
     fs::{self, OpenOptions},
     io,
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -13,6 +14,9 @@ use super::schema::{self, Standing};
 
 /// How long one process waits for another that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long it rests before it tries again where SQLite does not wait by itself.
+const REST: Duration = Duration::from_millis(5);
 
 /// Pages in the write-ahead log before they are moved to their places: enough that a page which many appends
 /// touch is moved once, and at most 16 MB.
@@ -93,8 +97,7 @@ fn prepare(path: &Path, connection: &mut Connection) -> Result<(), OpenError> {
     if connection.is_readonly("main").map_err(wrong)? {
         return Err(OpenError::Denied { store: name(path) });
     }
-    let mode: String =
-        connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(wrong)?;
+    let mode = log_ahead(connection).map_err(wrong)?;
     if mode != "wal" {
         let problem = "its file system cannot share memory between processes".to_owned();
         return Err(OpenError::Failed { store: name(path), problem });
@@ -106,6 +109,22 @@ fn prepare(path: &Path, connection: &mut Connection) -> Result<(), OpenError> {
         connection.pragma_update_and_check(None, pragma, value, |_| Ok(())).map_err(wrong)?;
     }
     schema::migrate(connection).map_err(wrong)
+}
+
+/// Changes to the write-ahead log and tells the mode that the file is in now. SQLite takes the lock for that
+/// without waiting for another process that is just making the same file, so the waiting is done here.
+fn log_ahead(connection: &Connection) -> rusqlite::Result<String> {
+    let begun = Instant::now();
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && begun.elapsed() < BUSY_TIMEOUT =>
+            {
+                thread::sleep(REST);
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// SQLite says little about why a file cannot be opened, so the file system is asked again. Only after a

@@ -127,7 +127,7 @@ pub(super) fn damaged(problem: &dyn std::error::Error) -> JournalError {
 pub(super) fn sessions(connection: &Connection, limit: usize) -> Result<Vec<Summary>, JournalError> {
     let mut select = connection
         .prepare_cached(
-            "SELECT id, format, title, started_at, last_at, head, reason FROM sessions
+            "SELECT id, format, title, started_at, last_at, head, reason, waiting FROM sessions
              ORDER BY last_at DESC, id DESC LIMIT ?1",
         )
         .map_err(failed)?;
@@ -149,6 +149,7 @@ fn summary(row: &Row<'_>, reason: Option<Reason>) -> rusqlite::Result<Summary> {
         last_at: Timestamp(row.get::<_, i64>(4)?.unsigned_abs()),
         head: Seq(row.get::<_, i64>(5)?.unsigned_abs()),
         reason,
+        is_waiting: row.get(7)?,
     })
 }
 
@@ -167,7 +168,7 @@ pub(super) fn find(connection: &Connection, range: &IdRange, limit: usize) -> Re
 
 pub(super) fn unfinished(connection: &Connection) -> Result<Vec<SessionId>, JournalError> {
     let mut select = connection
-        .prepare_cached("SELECT id FROM sessions WHERE reason IS NULL ORDER BY started_at, id")
+        .prepare_cached("SELECT id FROM sessions WHERE reason IS NULL AND waiting = 0 ORDER BY started_at, id")
         .map_err(failed)?;
     let found = select.query_map([], id).map_err(failed)?;
     found.collect::<rusqlite::Result<_>>().map_err(failed)

@@ -132,6 +132,12 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
             reopen.execute(params![key, version])?;
         }
     }
+    if let Some(waiting) = batch.waiting {
+        let mut wait =
+            transaction.prepare_cached("UPDATE sessions SET waiting = ?2 WHERE key = ?1 AND waiting <> ?2")?;
+        wait.execute(params![key, waiting])?;
+    }
+    batch.views.write(transaction, batch.session)?;
     Ok(Ok(()))
 }
 

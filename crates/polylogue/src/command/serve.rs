@@ -7,7 +7,8 @@ use polylogue_core::{Setup, id::SessionId};
 use polylogue_providers::{catalogue, resolve::resolve};
 use polylogue_runtime::HubSettings;
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, House, ModelInfo, Refusal, Settings, VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, Settings,
+    VoiceInfo, serve,
 };
 use tokio::net::TcpListener;
 
@@ -17,6 +18,7 @@ use crate::{
     chorus::{self, Wish},
     collaboration,
     config::Config,
+    discussion,
     engine::{self, Engine},
     failure::Failure,
 };
@@ -89,6 +91,13 @@ impl ThisHouse {
     fn knows(&self, name: &str) -> bool {
         agents::names(&self.config).contains(&name) || (!self.is_file(name) && resolve(name).is_ok())
     }
+
+    fn must_be_no_file(&self, name: &str) -> Result<(), Refusal> {
+        match self.is_file(name) {
+            true => Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{name}`"))),
+            false => Ok(()),
+        }
+    }
 }
 
 #[async_trait]
@@ -98,12 +107,18 @@ impl House for ThisHouse {
             return Err(Refusal::request("`slots` is empty: name one to six, or leave it out"));
         }
         let slots = request.slots.unwrap_or_default();
-        if let Some(slot) = slots.iter().find(|slot| self.is_file(&slot.agent_id)) {
-            return Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{}`", slot.agent_id)));
-        }
+        slots.iter().try_for_each(|slot| self.must_be_no_file(&slot.agent_id))?;
         let slots = slots.into_iter().map(|slot| (slot.slot_id, slot.agent_id)).collect();
         let wish = Wish { message: request.message, slots, seed: request.seed, speech: request.speech };
         chorus::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)
+    }
+
+    async fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal> {
+        for participant in &request.participants {
+            let model = participant.ai_model_config.as_ref().and_then(|config| config.model.as_ref());
+            participant.agent.iter().chain(model).try_for_each(|name| self.must_be_no_file(name))?;
+        }
+        discussion::setup(request, &self.common, &self.config, &self.engine).map_err(refusal)
     }
 
     async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal> {
@@ -164,8 +179,14 @@ fn refusal(failure: Failure) -> Refusal {
         tracing::warn!(%message, "an agent cannot be used");
         return Refusal::new(Code::InvalidConfig, "an agent cannot be used here: the server's log says why");
     }
-    match failure.is_of_the_caller() {
-        true => Refusal::new(if failure.is_request() { Code::InvalidRequest } else { Code::InvalidConfig }, message),
-        false => Refusal::internal(message),
+    if !failure.is_of_the_caller() {
+        return Refusal::internal(message);
     }
+    let code = match (failure.is_request(), failure.is_of_a_character()) {
+        (true, _) => Code::InvalidRequest,
+        (_, true) => Code::CharacterLoadError,
+        (false, false) => Code::InvalidConfig,
+    };
+    let context = failure.context().iter();
+    context.fold(Refusal::new(code, message), |refusal, (key, value)| refusal.with(key, value.clone()))
 }

@@ -1,5 +1,6 @@
 //! `polylogue sessions`: the recorded conversations.
 
+mod beats;
 mod export;
 mod list;
 mod replay;
@@ -20,11 +21,14 @@ use crate::{
     engine::{self, Engine},
     failure::Failure,
     follow::follow,
-    view,
+    view::{self, View},
 };
 
 pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Failure> {
-    let config = Config::read(common.config.as_deref())?;
+    let mut config = Config::read(common.config.as_deref())?;
+    if let Sessions::Resume { change, .. } | Sessions::Fork { change, .. } = &args {
+        config.scene.out = change.out.clone().unwrap_or(config.scene.out);
+    }
     let engine = Engine::open(common, &config)?;
     match args {
         Sessions::List { limit } => list::run(common, &engine, limit).await,
@@ -32,23 +36,37 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
         Sessions::Show { id, ask: Some(line) } => {
             show::request(common, &engine, engine.find(&id).await?, LineId(line)).await
         }
-        Sessions::Replay { id, speed } => replay::run(common, &engine, engine.find(&id).await?, speed).await,
+        Sessions::Replay { id, beat: Some(beat), .. } => {
+            beats::one(common, &engine, engine.find(&id).await?, beat).await
+        }
+        Sessions::Replay { id, step: true, .. } => beats::all(common, &engine, engine.find(&id).await?).await,
+        Sessions::Replay { id, speed, .. } => {
+            replay::run(common, &config, &engine, engine.find(&id).await?, speed).await
+        }
         Sessions::Resume { id, change } => {
             let id = engine.find(&id).await?;
             let seen = engine.head(id).await?;
             let change = to_change(common, &engine, id, &change).await?;
+            let mut view = view(common, &config, &engine, id).await?;
             engine.hub.resume(id, change).await?;
-            follow(&engine, id, seen, view::new(common).as_mut()).await
+            follow(&engine, id, seen, view.as_mut()).await
         }
         Sessions::Fork { id, at, change } => {
             let id = engine.find(&id).await?;
             let change = to_change(common, &engine, id, &change).await?;
             let new_id = engine::new_session_id()?;
+            let mut view = view(common, &config, &engine, id).await?;
             engine.hub.fork(id, Seq(at), new_id, change).await?;
-            follow(&engine, new_id, Seq::START, view::new(common).as_mut()).await
+            follow(&engine, new_id, Seq::START, view.as_mut()).await
         }
         Sessions::Export { id, form, out } => export::run(&config, &engine, engine.find(&id).await?, form, out).await,
     }
+}
+
+/// The view of a session that was recorded.
+async fn view(common: &Common, config: &Config, engine: &Engine, id: SessionId) -> Result<Box<dyn View>, Failure> {
+    let conversation = engine.hub.conversation(id).await?;
+    Ok(view::of(common, &conversation.stage().setup().format, &config.scene.out))
 }
 
 /// What the flags of `resume` and `fork` change in this session.
@@ -65,7 +83,7 @@ async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args:
     let mut recast = Vec::new();
     if let Some(text) = &common.model {
         let (model, price) = agents::model(text, engine)?;
-        recast.extend(stage.cast().agents().iter().map(|agent| Recast {
+        recast.extend(stage.cast().everyone().map(|agent| Recast {
             agent: agent.name.clone(),
             model: model.clone(),
             price,

@@ -1,10 +1,16 @@
 //! JSON lines on standard output: the journal's events, last the result.
 
+use std::path::PathBuf;
+
 use super::View;
 use crate::output;
 use polylogue_core::{Conversation, Record, id::AskId, projection::Outcome};
 
-pub(super) struct Json;
+#[derive(Default)]
+pub(super) struct Json {
+    /// Where the files of the session are, if it leaves some.
+    pub(super) output: Option<PathBuf>,
+}
 
 impl View for Json {
     fn open(&mut self, _: &Conversation) {}
@@ -16,6 +22,10 @@ impl View for Json {
     fn delta(&mut self, _: &AskId, _: &str, _: &Conversation) {}
 
     fn close(&mut self, conversation: &Conversation) {
-        output::json(&Outcome::of(conversation));
+        let mut outcome = serde_json::to_value(Outcome::of(conversation)).expect("a result has string keys");
+        if let Some(output) = &self.output {
+            outcome["outputPath"] = output.to_string_lossy().into();
+        }
+        output::json(&outcome);
     }
 }

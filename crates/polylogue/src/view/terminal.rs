@@ -8,11 +8,12 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{AnsiColors, OwoColorize};
 use polylogue_core::{
-    Conversation, Event, Record,
-    format::chorus::Turn,
+    Conversation, Event, Record, Step,
+    format::{chorus::Turn, discussion::Decision},
     id::AskId,
+    ledger::Account,
     line::{Line, LineKind, Speaker},
-    projection::Costs,
+    projection::{Costs, grouped},
     reply,
     setup::FormatSetup,
 };
@@ -42,6 +43,14 @@ impl Style {
 
     pub(crate) fn dim(self, text: &str) -> String {
         if self.is_rich { text.dimmed().to_string() } else { text.to_owned() }
+    }
+
+    pub(crate) fn is_rich(self) -> bool {
+        self.is_rich
+    }
+
+    pub(crate) fn italic(self, text: &str) -> String {
+        if self.is_rich { text.italic().to_string() } else { text.to_owned() }
     }
 
     pub(crate) fn bold(self, text: &str) -> String {
@@ -175,6 +184,12 @@ impl View for Terminal {
         if let Event::AskFailed { ask, failure, .. } = &record.event {
             self.print(&self.style.dim(&format!("[{} could not answer: {}]\n", ask.agent, failure.message)));
         }
+        if let Event::Discussion(Decision::TurnTaken { turn, failure: Some(failure), .. }) = &record.event
+            && failure.kind.is_none()
+        {
+            let speaker = turn.participant.name();
+            self.print(&self.style.dim(&format!("[{speaker} could not answer: {}]\n", failure.message)));
+        }
         if let Event::AskCut { ask, partial, .. } = &record.event
             && let Some(text) = reply::preview(partial).filter(|text| !text.trim().is_empty())
         {
@@ -198,9 +213,21 @@ impl View for Terminal {
     fn close(&mut self, conversation: &Conversation) {
         self.status.finish_and_clear();
         let stage = conversation.stage();
-        let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
         let costs = costs_in_words(&Costs::of(conversation));
-        output::line(self.style.dim(&format!("{state} · {costs} · session {}", stage.setup().id)));
+        output::line(self.style.dim(&format!("{} · {costs} · session {}", state(conversation), stage.setup().id)));
+    }
+}
+
+/// How the session stands, in words.
+pub(crate) fn state(conversation: &Conversation) -> String {
+    let awaited = conversation.next().into_iter().find_map(|step| match step {
+        Step::AwaitHuman(person) => Some(person),
+        Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
+    });
+    match (conversation.stage().ended(), awaited) {
+        (Some(reason), _) => format!("ended: {reason}"),
+        (None, Some(person)) => format!("waiting for {person}"),
+        (None, None) => "unfinished".to_owned(),
     }
 }
 
@@ -208,9 +235,16 @@ impl View for Terminal {
 fn counter(ask: &AskId, conversation: &Conversation) -> String {
     match &conversation.stage().setup().format {
         FormatSetup::Collaboration(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
+        FormatSetup::Discussion(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
         FormatSetup::Chorus(_) => format!("turn {} of 3", Turn::at(ask.turn).index()),
         FormatSetup::Scene(settings) => format!("beat {} of at most {}", ask.turn + 1, settings.max_beats),
     }
+}
+
+/// What some calls cost.
+pub(crate) fn costs_of(account: &Account) -> String {
+    let costs = account.cost.map_or("price unknown".to_owned(), |usd| usd.to_string());
+    format!("{} calls · {} tokens · {costs}", account.calls, grouped(account.usage.total()))
 }
 
 pub(crate) fn costs_in_words(costs: &Costs) -> String {
@@ -218,28 +252,5 @@ pub(crate) fn costs_in_words(costs: &Costs) -> String {
     match costs.estimated_usd {
         Some(usd) => format!("{tokens} tokens · {usd}"),
         None => format!("{tokens} tokens · price unknown"),
-    }
-}
-
-/// 1234567 as 1,234,567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(super::grouped(number), text);
-        }
     }
 }

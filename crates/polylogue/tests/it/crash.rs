@@ -81,7 +81,7 @@ impl Ending {
 }
 
 /// How often each ask reached the model.
-fn calls(folder: &Folder) -> BTreeMap<String, usize> {
+pub(crate) fn calls(folder: &Folder) -> BTreeMap<String, usize> {
     let log = std::fs::read_to_string(folder.path("calls.jsonl")).unwrap_or_default();
     let mut calls = BTreeMap::new();
     for line in log.lines() {
@@ -92,7 +92,7 @@ fn calls(folder: &Folder) -> BTreeMap<String, usize> {
 }
 
 /// The asks whose outcome is on disk.
-fn settled(folder: &Folder, session: &str) -> Vec<String> {
+pub(crate) fn settled(folder: &Folder, session: &str) -> Vec<String> {
     let journal = folder.run(&["sessions", "replay", session]).lines;
     let is_settled = |record: &&Value| record["type"] == "answered" || record["type"] == "ask_failed";
     journal.iter().filter(is_settled).map(|record| record["ask"].to_string()).collect()

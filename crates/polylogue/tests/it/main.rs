@@ -5,9 +5,11 @@ mod bad_input;
 mod bench;
 mod chorus;
 mod crash;
+mod discussion;
 mod folder;
 #[cfg(feature = "local")]
 mod local;
 mod room;
+mod scene;
 mod server;
 mod sessions;

@@ -4,8 +4,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     process::{Child, Stdio},
-    sync::{Arc, Mutex},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use serde_json::Value;
@@ -15,7 +14,7 @@ use crate::folder::Folder;
 pub(crate) struct Server {
     child: Child,
     at: SocketAddr,
-    log: Arc<Mutex<String>>,
+    log: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Server {
@@ -28,20 +27,16 @@ impl Server {
             let (_, rest) = line.split_once("listens on http://")?;
             rest.split(' ').next()?.parse().ok()
         });
-        let log = Arc::new(Mutex::new(String::new()));
-        let kept = log.clone();
-        thread::spawn(move || lines.for_each(|line| *kept.lock().unwrap() += &(line + "\n")));
+        // Whoever writes to a pipe that nobody reads stands still.
+        let log = Some(thread::spawn(move || lines.collect()));
         Server { child, at: at.expect("it listens"), log }
     }
 
-    pub(crate) fn log(&self) -> String {
-        self.log.lock().unwrap().clone()
-    }
-
-    /// `kill -9`.
-    pub(crate) fn kill(mut self) {
+    /// `kill -9`; what it had logged by then.
+    pub(crate) fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        self.log.take().unwrap().join().unwrap()
     }
 
     fn open(&self, method: &str, path: &str, more: &str, body: &str) -> BufReader<TcpStream> {
@@ -52,12 +47,25 @@ impl Server {
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        let mut answer = String::new();
-        let body = body.to_string();
-        self.open("POST", path, "content-type: application/json\r\n", &body).read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = answer.split_once("\r\n\r\n").unwrap().1;
-        (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}")))
+        read(self.open("POST", path, "content-type: application/json\r\n", &body.to_string()))
+    }
+
+    /// Asks and does not wait for the answer.
+    pub(crate) fn begin(&self, path: &str, key: &str, body: &Value) -> impl Sized + use<> {
+        let more = format!("content-type: application/json\r\nidempotency-key: {key}\r\n");
+        self.open("POST", path, &more, &body.to_string())
+    }
+
+    /// The status and the answer to words that have a key.
+    pub(crate) fn post_with(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
+        let more = format!("content-type: application/json\r\nidempotency-key: {key}\r\n");
+        read(self.open("POST", path, &more, &body.to_string()))
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let (status, body) = read(self.open("GET", path, "", ""));
+        assert_eq!(status, 200, "{body}");
+        body
     }
 
     /// Says something in a room that is taken.
@@ -72,6 +80,15 @@ impl Server {
         let header = format!("last-event-id: {after}\r\n");
         Listener { lines: self.open("GET", &format!("/v1/rooms/{room}/events"), &header, ""), id: after }
     }
+}
+
+/// The status of an answer, and its body.
+fn read(mut socket: BufReader<TcpStream>) -> (u16, Value) {
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}")))
 }
 
 impl Drop for Server {

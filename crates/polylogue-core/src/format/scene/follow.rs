@@ -55,6 +55,20 @@ pub enum NoteKind {
     Alone,
 }
 
+impl NoteKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NoteKind::Opening => "opening",
+            NoteKind::WrapUp => "wrap up",
+            NoteKind::Closing => "closing",
+            NoteKind::Stall => "stall",
+            NoteKind::Drift => "drift",
+            NoteKind::Direction => "direction",
+            NoteKind::Alone => "alone",
+        }
+    }
+}
+
 impl Note {
     fn everybody(kind: NoteKind, text: impl Into<Arc<str>>) -> Note {
         Note { to: None, text: text.into(), kind }

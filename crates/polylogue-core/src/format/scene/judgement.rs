@@ -35,6 +35,28 @@ pub struct Judgement {
     pub closing: Option<Arc<str>>,
 }
 
+impl Judgement {
+    /// In one line, for people.
+    pub fn in_words(&self, settings: &Settings) -> String {
+        let name = |agent: &AgentId| settings.name_of(agent).to_owned();
+        let mut parts = vec![format!("progress {}%", self.progress)];
+        for (holds, words) in
+            [(self.goal_reached, "goal reached"), (self.natural_end, "natural end"), (!self.on_track, "off track")]
+        {
+            parts.extend(holds.then(|| words.to_owned()));
+        }
+        for on in &self.characters {
+            parts.extend(on.arc.map(|arc| format!("{} is {}", name(&on.character), arc.as_str())));
+        }
+        for Shift { between: [one, other], change } in &self.relations {
+            parts.push(format!("{} and {} {change:+}", name(one), name(other)));
+        }
+        parts.extend(self.event.as_ref().map(|event| format!("wishes for: {event}")));
+        parts.extend(self.closing.as_ref().map(|closing| format!("could close with: {closing}")));
+        parts.join("; ")
+    }
+}
+
 /// What the moderator has to say about one character.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,6 +84,14 @@ pub enum ArcState {
 impl ArcState {
     const ALL: [(&str, ArcState); 3] =
         [("open", ArcState::Open), ("moving", ArcState::Moving), ("resolved", ArcState::Resolved)];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ArcState::Open => "open",
+            ArcState::Moving => "moving",
+            ArcState::Resolved => "resolved",
+        }
+    }
 }
 
 /// How a beat changed what is between two characters, from -100 to 100.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::follow::{Note, NoteKind};
 use crate::{
     id::AgentId,
     setup::{BadSetup, Cast},
@@ -94,13 +95,24 @@ impl Settings {
         self.names.get(agent).map_or(agent.as_str(), |name| name)
     }
 
+    /// What the initial speaker is told.
+    pub(crate) fn opening(&self) -> Option<Note> {
+        let speaker = self.initial_speaker.as_ref()?;
+        let text = format!("You are {}. Begin the scene.", self.name_of(speaker));
+        Some(Note::to(speaker, NoteKind::Opening, text))
+    }
+
     pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
-        let problems = self.problems(cast);
+        let characters: Vec<AgentId> = cast.agents().iter().map(|agent| agent.name.clone()).collect();
+        let mut problems = self.problems(&characters);
+        if cast.crew().is_empty() {
+            problems.push("A scene needs a moderator".to_owned());
+        }
         if problems.is_empty() { Ok(()) } else { Err(BadSetup::Scene(problems)) }
     }
 
-    /// Everything that is wrong, in words for whoever wrote the scene.
-    fn problems(&self, cast: &Cast) -> Vec<String> {
+    /// Everything that is wrong with a scene of these characters, in words for whoever wrote it.
+    pub fn problems(&self, characters: &[AgentId]) -> Vec<String> {
         let mut problems = Vec::new();
         let mut check = |holds: bool, problem: &dyn Fn() -> String| {
             if !holds {
@@ -117,12 +129,11 @@ impl Settings {
             let most = Self::MAX_TEXT_CHARS;
             check(chars <= most, &|| format!("Scene {what} is too long: {chars} characters, at most {most} are taken"));
         }
-        let count = cast.agents().len();
+        let count = characters.len();
         let (least, most) = (Self::CHARACTERS.start(), Self::CHARACTERS.end());
         check(Self::CHARACTERS.contains(&count), &|| format!("A scene has {least} to {most} characters, not {count}"));
-        check(!cast.crew().is_empty(), &|| "A scene needs a moderator".to_owned());
         if let Some(speaker) = &self.initial_speaker {
-            let names: Vec<&str> = cast.agents().iter().map(|agent| agent.name.as_str()).collect();
+            let names: Vec<&str> = characters.iter().map(AgentId::as_str).collect();
             let plays = names.contains(&speaker.as_str());
             check(plays, &|| format!("Initial speaker `{speaker}` is none of the characters: {}", names.join(", ")));
         }
@@ -145,9 +156,9 @@ impl Settings {
             }
         }
         let mut called: Vec<String> = Vec::new();
-        for agent in cast.agents() {
-            let name = self.name_of(&agent.name).to_lowercase();
-            check(!called.contains(&name), &|| format!("Two characters are called {}", self.name_of(&agent.name)));
+        for agent in characters {
+            let name = self.name_of(agent).to_lowercase();
+            check(!called.contains(&name), &|| format!("Two characters are called {}", self.name_of(agent)));
             called.push(name);
         }
         problems

@@ -178,7 +178,8 @@ impl ChorusStream {
             | Event::AskCut { .. }
             | Event::LineCut { .. }
             | Event::Scene(_)
-            | Event::Collaboration(_) => None,
+            | Event::Collaboration(_)
+            | Event::Discussion(_) => None,
         }
     }
 

@@ -35,7 +35,7 @@ fn said(event: &Event) -> Option<Said> {
     match event {
         Event::Started { setup, .. } => opening(setup),
         Event::LineSpoken { speaker, text, .. } => Some(said(speaker.name(), text)),
-        Event::HumanSpoke { who, text } => Some(said(who.as_str(), text)),
+        Event::HumanSpoke { who, text, .. } => Some(said(who.as_str(), text)),
         Event::Forked { .. }
         | Event::Resumed { .. }
         | Event::Asked { .. }
@@ -47,6 +47,7 @@ fn said(event: &Event) -> Option<Said> {
         | Event::Collaboration(_)
         | Event::LineCut { .. }
         | Event::Chorus(_)
+        | Event::Discussion(_)
         | Event::Scene(_)
         | Event::Ended { .. } => None,
     }

@@ -148,7 +148,7 @@ impl RoomStream {
                 self.session.rounds_done = self.session.round;
                 Some(self.event(RoomEventKind::AgentResponse, speaker.name(), Target::All.as_str(), text, at))
             }
-            Event::HumanSpoke { who, text } => {
+            Event::HumanSpoke { who, text, .. } => {
                 Some(self.event(RoomEventKind::HumanMessage, who.as_str(), Target::Router.as_str(), text, at))
             }
             Event::Collaboration(Decision::HandedOver { task, .. }) => {
@@ -175,6 +175,7 @@ impl RoomStream {
             | Event::Collaboration(Decision::Concluded { .. })
             | Event::LineCut { .. }
             | Event::Chorus(_)
+            | Event::Discussion(_)
             | Event::Scene(_) => None,
         };
         event.into_iter().collect()

@@ -1,7 +1,17 @@
-//! The scene as people and later programs read it: the transcript of seed 001, written and read back.
+//! The scene as people and later programs read it: the transcript of seed 001, written and read back; how it went,
+//! beat by beat and in figures; and everything that happened, for whoever wonders.
 
+mod debug;
+mod markdown;
+mod played;
 mod read;
+mod report;
+mod text;
 mod transcript;
 
+pub use debug::debug_log;
+pub use played::{Beat, PlayedScene, Silence};
 pub use read::{NotATranscript, TranscriptProblem, read_transcript};
-pub use transcript::{Entry, SceneText};
+pub use report::{BeatCosts, BeatDynamics, MoodFigures, Relationship, SceneCosts, SceneError, SceneReport};
+pub use text::{entry, grouped};
+pub use transcript::{Entry, SceneText, titled};

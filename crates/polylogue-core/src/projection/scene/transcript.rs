@@ -145,3 +145,18 @@ fn without_breaks(text: &str) -> String {
     }
     out
 }
+
+/// A name as a title: a bare identifier such as `the-apology` becomes The Apology, anything else stays as it is.
+pub fn titled(name: &str) -> String {
+    let is_identifier = !name.chars().any(|c| c.is_uppercase() || c.is_whitespace());
+    let spaced = if is_identifier { name.replace(['-', '_'], " ") } else { name.to_owned() };
+    let words = spaced.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let words: Vec<String> =
+        words.map(|word| if is_identifier { capitalised(word) } else { word.to_owned() }).collect();
+    words.join(" ")
+}
+
+fn capitalised(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

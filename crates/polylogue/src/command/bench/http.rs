@@ -18,7 +18,8 @@ use polylogue_runtime::{
     port::{Journal, NoVoice, SystemClock},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, CollaborationRequest, House, ModelInfo, Refusal, Settings, VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, Settings,
+    VoiceInfo, serve,
 };
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
@@ -60,6 +61,10 @@ impl House for BenchHouse {
     async fn chorus(&self, _: ChorusRequest) -> Result<Setup, Refusal> {
         let setup = six_slots(&self.model).map_err(|failure| Refusal::internal(failure.message()))?;
         Ok(Setup { speech: false, ..setup })
+    }
+
+    async fn discussion(&self, _: DiscussionRequest) -> Result<Setup, Refusal> {
+        Err(Refusal::request("the bench has no discussions"))
     }
 
     async fn collaboration(&self, _: CollaborationRequest) -> Result<Setup, Refusal> {

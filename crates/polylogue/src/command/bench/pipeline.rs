@@ -39,6 +39,7 @@ impl Model for Slow {
             Purpose::Contribute
             | Purpose::Respond
             | Purpose::Reply
+            | Purpose::Discuss
             | Purpose::Act
             | Purpose::Judge
             | Purpose::Remember => {

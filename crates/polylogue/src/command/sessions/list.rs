@@ -26,7 +26,8 @@ pub(super) async fn run(common: &Common, engine: &Engine, limit: usize) -> Resul
 fn print_row(summary: &Summary, style: Style) {
     let id = summary.id.to_string();
     let when = summary.last_at.to_string();
-    let state = summary.reason.map_or("unfinished", |reason| reason.as_str());
+    let state =
+        summary.reason.map_or(if summary.is_waiting { "waiting" } else { "unfinished" }, |reason| reason.as_str());
     output::line(format!(
         "{}  {}  {:<13}  {:<15}  {}",
         style.bold(&id[..8]),
@@ -46,12 +47,11 @@ fn shortened(title: &str) -> String {
 }
 
 fn print_json(summary: &Summary) {
-    let status = if summary.reason.is_some() { "ended" } else { "running" };
     output::line(json!({
         "sessionId": summary.id,
         "format": summary.format,
         "title": summary.title,
-        "status": status,
+        "status": summary.status(),
         "reason": summary.reason,
         "startedAt": summary.started_at.to_string(),
         "lastAt": summary.last_at.to_string(),

@@ -5,13 +5,14 @@ use std::{process::ExitCode, time::Duration};
 use polylogue_core::{Conversation, id::SessionId};
 use tokio::time::sleep;
 
-use crate::{args::Common, engine::Engine, failure::Failure, view};
+use crate::{args::Common, config::Config, engine::Engine, failure::Failure, view};
 
 /// The longest pause that a replay makes, whatever the session did.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(
     common: &Common,
+    config: &Config,
     engine: &Engine,
     id: SessionId,
     speed: Option<f64>,
@@ -21,7 +22,7 @@ pub(super) async fn run(
     }
     let records = engine.hub.records(id).await?;
     let mut conversation = Conversation::replay(&records[..1])?;
-    let mut view = view::new(common);
+    let mut view = view::of(common, &conversation.stage().setup().format, &config.scene.out);
     view.open(&conversation);
     let mut last = records[0].at;
     for record in &records {

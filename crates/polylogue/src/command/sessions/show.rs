@@ -6,8 +6,9 @@ use polylogue_core::{
     Conversation,
     id::{LineId, SessionId},
     line::Line,
-    projection::{Costs, Outcome, request_behind},
+    projection::{Costs, Outcome, PlayedScene, request_behind},
     reply::Shape,
+    setup::FormatSetup,
 };
 use serde_json::json;
 
@@ -16,7 +17,7 @@ use crate::{
     engine::Engine,
     failure::Failure,
     output,
-    view::{Style, costs_in_words},
+    view::{Style, costs_in_words, costs_of, in_style, state},
 };
 
 pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCode, Failure> {
@@ -38,12 +39,34 @@ pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> 
         print_line(line, &conversation, style);
     }
     print_costs(&conversation, style);
+    if let FormatSetup::Scene(_) = setup.format {
+        let records = engine.hub.records(id).await?;
+        PlayedScene::of(&records).iter().for_each(|played| print_beats(played, style));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What each beat cost.
+fn print_beats(played: &PlayedScene, style: Style) {
+    output::line("");
+    for beat in &played.beats {
+        let cached = format!("{} cached", beat.account.usage.cached);
+        output::line(format!(
+            "{:<16} {}  {}",
+            format!("beat {}", beat.number),
+            costs_of(&beat.account),
+            style.dim(&cached)
+        ));
+    }
 }
 
 /// A line with its number, which `--ask` takes, and its record, which `fork --at` takes.
 fn print_line(line: &Line, conversation: &Conversation, style: Style) {
     let numbers = format!("line {}, record {}", line.id, line.seq);
+    if let FormatSetup::Scene(settings) = &conversation.stage().setup().format {
+        output::line(style.dim(&numbers));
+        return output::line(in_style(style, line, settings, conversation));
+    }
     let to = line.to.as_ref().map(|to| format!(" → {to}")).unwrap_or_default();
     let name = style.name(&line.speaker, &format!("{}{to}", line.speaker), conversation);
     output::line(format!("{name}  {}", style.dim(&numbers)));
@@ -51,7 +74,6 @@ fn print_line(line: &Line, conversation: &Conversation, style: Style) {
 }
 
 fn print_costs(conversation: &Conversation, style: Style) {
-    let stage = conversation.stage();
     let costs = Costs::of(conversation);
     for (agent, cost) in &costs.by_agent {
         let usd = cost.estimated_usd.map_or("price unknown".to_owned(), |usd| usd.to_string());
@@ -64,8 +86,7 @@ fn print_costs(conversation: &Conversation, style: Style) {
             cost.output_tokens
         ));
     }
-    let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
-    output::line(style.bold(&format!("{state} · {}", costs_in_words(&costs))));
+    output::line(style.bold(&format!("{} · {}", state(conversation), costs_in_words(&costs))));
 }
 
 pub(super) async fn request(

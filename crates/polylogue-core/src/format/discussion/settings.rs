@@ -1,0 +1,146 @@
+//! What a discussion is set up with: its title and topic, who speaks in which order, how many rounds.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::{AgentId, PersonId},
+    setup::{BadSetup, Cast},
+};
+
+/// What a discussion is set up with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    pub title: Arc<str>,
+    /// What it is about, in more words than the title has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<Arc<str>>,
+    /// In the order in which they speak.
+    pub participants: Vec<Participant>,
+    pub max_rounds: u32,
+    /// The key that the discussion was asked for with: asked for again, it is the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
+}
+
+/// A place in the order, and who has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participant {
+    pub role: Role,
+    #[serde(flatten)]
+    pub who: Who,
+}
+
+/// What a participant is in the discussion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Manager,
+    Leader,
+    /// A person. All the others are agents.
+    User,
+    Specialist,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Who {
+    Agent(AgentId),
+    Person(PersonId),
+}
+
+impl Role {
+    pub const ALL: [Role; 4] = [Role::Manager, Role::Leader, Role::User, Role::Specialist];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Manager => "manager",
+            Role::Leader => "leader",
+            Role::User => "user",
+            Role::Specialist => "specialist",
+        }
+    }
+
+    /// The role that is written so.
+    pub fn named(name: &str) -> Result<Role, BadSetup> {
+        let role = Role::ALL.into_iter().find(|role| role.as_str() == name);
+        let problem = || format!("there is no role `{name}`: the roles are manager, leader, user and specialist");
+        role.ok_or_else(|| BadSetup::Participants(problem()))
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Participant {
+    /// Whoever comes may take the place of a person who is called so.
+    pub const ANYBODY: &str = "user";
+
+    pub fn name(&self) -> &str {
+        match &self.who {
+            Who::Agent(agent) => agent.as_str(),
+            Who::Person(person) => person.as_str(),
+        }
+    }
+}
+
+impl Settings {
+    pub const DEFAULT_ROUNDS: u32 = 3;
+    pub const MAX_ROUNDS: u32 = 1_000;
+    pub const MAX_TITLE_CHARS: usize = 200;
+    pub const MAX_TOPIC_CHARS: usize = 20_000;
+    pub const MAX_KEY_CHARS: usize = 200;
+    /// Where an agent names no stop sequences of its own, these end its reply.
+    pub const DEFAULT_STOP: [&str; 3] = ["[", "\n\n", "Speaker:"];
+
+    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+        let too_long = |text: &str, max: usize| {
+            let chars = text.chars().count();
+            if chars > max { Err(BadSetup::TooLong(chars, max)) } else { Ok(()) }
+        };
+        if self.title.trim().is_empty() {
+            return Err(BadSetup::EmptyTitle);
+        }
+        too_long(&self.title, Self::MAX_TITLE_CHARS)?;
+        too_long(self.topic.as_deref().unwrap_or_default(), Self::MAX_TOPIC_CHARS)?;
+        too_long(self.key.as_deref().unwrap_or_default(), Self::MAX_KEY_CHARS)?;
+        if !(1..=Self::MAX_ROUNDS).contains(&self.max_rounds) {
+            return Err(BadSetup::Rounds(self.max_rounds, Self::MAX_ROUNDS));
+        }
+        check_seats(&self.participants, cast)
+    }
+}
+
+/// Whether these can speak in turn: an agent at least, each once, and all of the cast.
+pub(super) fn check_seats(participants: &[Participant], cast: &Cast) -> Result<(), BadSetup> {
+    let wrong = |problem: String| Err(BadSetup::Participants(problem));
+    let mut names: Vec<String> = Vec::new();
+    for participant in participants {
+        let name = participant.name();
+        let is_cast = match (&participant.who, participant.role) {
+            (Who::Agent(agent), Role::Manager | Role::Leader | Role::Specialist) => cast.agent(agent).is_some(),
+            (Who::Person(person), Role::User) => cast.people().contains(person),
+            (Who::Agent(_), Role::User) => return wrong(format!("`{name}` is an agent, and a user is a person")),
+            (Who::Person(_), role) => return wrong(format!("`{name}` is a person, and a {role} is an agent")),
+        };
+        if !is_cast {
+            return wrong(format!("`{name}` is not in the cast"));
+        }
+        if names.contains(&name.to_lowercase()) {
+            return Err(BadSetup::Twice(name.to_owned()));
+        }
+        names.push(name.to_lowercase());
+    }
+    if !participants.iter().any(|participant| matches!(participant.who, Who::Agent(_))) {
+        return wrong("there is no agent among them".to_owned());
+    }
+    if names.len() != cast.agents().len() + cast.people().len() {
+        return wrong("somebody of the cast has no place in the order".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,389 @@
+//! The fields of a scene file. Reading them is total: it gives what can be used, and everything that is wrong.
+
+use std::{collections::BTreeMap, fmt::Display, sync::Arc};
+
+use polylogue_core::{
+    format::scene::{AgentMode, Scheduled, Settings, WorldEvents},
+    id::AgentId,
+    setup::{BadSetup, Cast},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The fields as documents write them; `snake_case` is taken too.
+const KNOWN: [&str; 15] = [
+    "name",
+    "prompt",
+    "characters",
+    "initialSpeaker",
+    "maxBeats",
+    "goal",
+    "setting",
+    "language",
+    "agentMode",
+    "moderator",
+    "events",
+    "memory",
+    "story",
+    "seed",
+    "speech",
+];
+
+/// How much of a value is shown where it is wrong.
+const SHOWN_CHARS: usize = 60;
+
+/// What stands for a value that is wrong, so that it is not said to be missing as well.
+const UNREADABLE: &str = "?";
+
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub(super) name: String,
+    pub(super) prompt: String,
+    pub(super) characters: Vec<AgentId>,
+    /// Whether the file says who plays, even if it is nobody.
+    pub(super) knows_characters: bool,
+    pub(super) initial_speaker: Option<AgentId>,
+    pub(super) max_beats: u32,
+    pub(super) goal: Option<String>,
+    pub(super) setting: Option<String>,
+    pub(super) language: Option<String>,
+    pub(super) agent_mode: AgentMode,
+    pub(super) moderator: Option<Moderator>,
+    pub(super) events: WorldEvents,
+    pub(super) memory: bool,
+    pub(super) story: Option<String>,
+    pub(super) seed: Option<u64>,
+    pub(super) speech: Option<bool>,
+}
+
+/// Which models moderate: a name, or `{model, fallback}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "RawModerator")]
+pub(crate) struct Moderator {
+    pub(crate) model: Option<String>,
+    /// Who stands in when the first fails again and again.
+    pub(crate) fallback: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawModerator {
+    Model(String),
+    Full(FullModerator),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FullModerator {
+    model: Option<String>,
+    fallback: Option<String>,
+}
+
+impl From<RawModerator> for Moderator {
+    fn from(raw: RawModerator) -> Moderator {
+        match raw {
+            RawModerator::Model(model) => Moderator { model: Some(model), fallback: None },
+            RawModerator::Full(FullModerator { model, fallback }) => Moderator { model, fallback },
+        }
+    }
+}
+
+impl Fields {
+    /// The settings of a scene between these, who are called so.
+    pub(super) fn settings(&self, ids: &[AgentId], names: BTreeMap<AgentId, Arc<str>>) -> Settings {
+        let initial_speaker = self.initial_speaker.as_ref().map(|speaker| {
+            let wanted = speaker.as_str().to_lowercase();
+            let is_it = |name: &str| name.to_lowercase() == wanted;
+            let is_called_so = |id: &&AgentId| is_it(id.as_str()) || names.get(*id).is_some_and(|name| is_it(name));
+            ids.iter().find(is_called_so).unwrap_or(speaker).clone()
+        });
+        let text = |text: &Option<String>| text.as_deref().map(Arc::from);
+        Settings {
+            name: self.name.as_str().into(),
+            prompt: self.prompt.as_str().into(),
+            goal: text(&self.goal),
+            setting: text(&self.setting),
+            language: text(&self.language),
+            initial_speaker,
+            max_beats: self.max_beats,
+            agent_mode: self.agent_mode,
+            events: self.events.clone(),
+            story: text(&self.story),
+            memory: self.memory,
+            names: names.into_iter().filter(|(id, name)| id.as_str() != &**name).collect(),
+            memories: BTreeMap::new(),
+        }
+    }
+}
+
+/// The fields of a scene file, and everything that is wrong with them.
+pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
+    let Value::Object(object) = file else {
+        let problem = format!("A scene file is an object with `name`, `prompt` and `characters`, not {}", shown(file));
+        // Nothing more can be said about it.
+        let unreadable = || UNREADABLE.to_owned();
+        let max_beats = Settings::DEFAULT_BEATS;
+        return (Fields { name: unreadable(), prompt: unreadable(), max_beats, ..Fields::default() }, vec![problem]);
+    };
+    let mut reader = Reader { given: BTreeMap::new(), problems: Vec::new() };
+    reader.take_up(object);
+    let mut fields = Fields {
+        name: reader.text("name").unwrap_or(Some(UNREADABLE.to_owned())).unwrap_or_default(),
+        prompt: reader.text("prompt").unwrap_or(Some(UNREADABLE.to_owned())).unwrap_or_default(),
+        initial_speaker: reader.text("initialSpeaker").unwrap_or_default().and_then(|name| reader.id(&name)),
+        max_beats: reader.beats(),
+        goal: reader.text("goal").unwrap_or_default(),
+        setting: reader.text("setting").unwrap_or_default(),
+        language: reader.text("language").unwrap_or_default(),
+        agent_mode: reader.agent_mode(),
+        moderator: reader.moderator(),
+        events: reader.events(),
+        story: reader.text("story").unwrap_or_default(),
+        seed: reader.number("seed", u64::MAX),
+        speech: reader.switch("speech", "on", "off"),
+        ..Fields::default()
+    };
+    (fields.characters, fields.knows_characters) = reader.characters();
+    fields.goal = fields.goal.or_else(|| goal_in(&fields.prompt));
+    let memory = reader.switch("memory", "on", "off");
+    fields.memory = memory.unwrap_or(fields.story.is_some());
+    if fields.memory && fields.story.is_none() {
+        reader.problem("`memory` is on, but no `story` is named that the scene is part of");
+    }
+    if !fields.knows_characters {
+        // Nobody knows whether that one plays.
+        fields.initial_speaker = None;
+    }
+    (fields, reader.problems)
+}
+
+/// The goal as it stands in a prompt: `Scene goal: …` to the end of the paragraph.
+fn goal_in(prompt: &str) -> Option<String> {
+    let lower = prompt.to_ascii_lowercase();
+    let starts = |mark: &str| {
+        let at = lower.find(mark)?;
+        let is_word = !lower[..at].ends_with(|c: char| c.is_alphanumeric());
+        is_word.then(|| at + mark.len())
+    };
+    let start = starts("scene goal:").or_else(|| starts("goal:"))?;
+    let paragraph = prompt[start..].trim_start();
+    let end = paragraph.lines().scan(0, |at, line| {
+        let here = *at;
+        *at += line.len() + 1;
+        Some((here, line))
+    });
+    let end = end.skip(1).find(|(_, line)| line.trim().is_empty()).map_or(paragraph.len(), |(at, _)| at);
+    let goal = paragraph[..end.min(paragraph.len())].split_whitespace().collect::<Vec<_>>().join(" ");
+    let goal = goal.trim_end_matches('.');
+    (!goal.is_empty()).then(|| goal.to_owned())
+}
+
+/// The known name that was probably meant.
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let distance = |known: &str| strsim::damerau_levenshtein(&name, &known.to_lowercase());
+    let near = known.map(|known| (distance(known), known)).min()?;
+    (near.0 <= 1 + name.chars().count() / 4).then_some(near.1)
+}
+
+/// A wrong value has been noted.
+struct Wrong;
+
+struct Reader<'a> {
+    /// By the names of the documents.
+    given: BTreeMap<&'static str, &'a Value>,
+    problems: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn take_up(&mut self, object: &'a Map<String, Value>) {
+        for (key, value) in object {
+            let bare = |name: &str| name.replace('_', "").to_lowercase();
+            let is_snake = key.contains('_') && !key.chars().any(char::is_uppercase);
+            let known = KNOWN.iter().find(|known| *known == key || (is_snake && bare(known) == bare(key)));
+            match known {
+                Some(known) if self.given.insert(known, value).is_some() => {
+                    self.problem(format!("`{known}` is given twice, in two spellings"));
+                }
+                Some(_) => {}
+                None => {
+                    let hint = match nearest(key, KNOWN.into_iter()) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => format!("the fields are {}", KNOWN.join(", ")),
+                    };
+                    self.problem(format!("Unknown field `{key}`: {hint}"));
+                }
+            }
+        }
+    }
+
+    fn problem(&mut self, problem: impl Into<String>) {
+        self.problems.push(problem.into());
+    }
+
+    fn get(&self, field: &str) -> Option<&'a Value> {
+        self.given.get(field).copied().filter(|value| !value.is_null())
+    }
+
+    fn wrong(&mut self, field: &str, value: &Value, write: impl Display) -> Wrong {
+        self.problem(format!("`{field}` is {}: write {write}", shown(value)));
+        Wrong
+    }
+
+    /// A text that says something.
+    fn text(&mut self, field: &str) -> Result<Option<String>, Wrong> {
+        match self.get(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+            Some(other) => Err(self.wrong(field, other, "a text")),
+        }
+    }
+
+    fn number(&mut self, field: &str, most: u64) -> Option<u64> {
+        let value = self.get(field)?;
+        let number = value.as_u64().filter(|number| *number <= most);
+        if number.is_none() {
+            self.wrong(field, value, "a whole number");
+        }
+        number
+    }
+
+    fn beats(&mut self) -> u32 {
+        let beats = self.number("maxBeats", u32::MAX.into());
+        beats.and_then(|beats| u32::try_from(beats).ok()).unwrap_or(Settings::DEFAULT_BEATS)
+    }
+
+    /// A switch, as a word or as true and false.
+    fn switch(&mut self, field: &str, on: &str, off: &str) -> Option<bool> {
+        match self.get(field)? {
+            Value::Bool(is_on) => Some(*is_on),
+            Value::String(word) if word.eq_ignore_ascii_case(on) => Some(true),
+            Value::String(word) if word.eq_ignore_ascii_case(off) => Some(false),
+            other => {
+                self.wrong(field, other, format!("`{on}` or `{off}`"));
+                None
+            }
+        }
+    }
+
+    fn agent_mode(&mut self) -> AgentMode {
+        match self.get("agentMode") {
+            None => AgentMode::default(),
+            Some(Value::String(word)) if word == "thread" => AgentMode::Thread,
+            Some(Value::String(word)) if word == "fresh" => AgentMode::Fresh,
+            Some(other) => {
+                self.wrong("agentMode", other, "`thread` or `fresh`");
+                AgentMode::default()
+            }
+        }
+    }
+
+    fn moderator(&mut self) -> Option<Moderator> {
+        let value = self.get("moderator")?;
+        let moderator = Moderator::deserialize(value).ok();
+        if moderator.is_none() {
+            self.wrong("moderator", value, "a model, or {model, fallback}");
+        }
+        moderator
+    }
+
+    fn events(&mut self) -> WorldEvents {
+        let events = match self.get("events") {
+            None => return WorldEvents::default(),
+            Some(Value::Array(events)) => events,
+            Some(_) => {
+                let is_on = self.switch("events", "auto", "off");
+                return if is_on == Some(false) { WorldEvents::Off } else { WorldEvents::Auto };
+            }
+        };
+        let mut scheduled = Vec::new();
+        for event in events {
+            let fields = event.as_object().filter(|fields| fields.len() == 2);
+            let beat = event["beat"].as_u64().and_then(|beat| u32::try_from(beat).ok());
+            match (fields, beat, event["text"].as_str()) {
+                (Some(_), Some(beat), Some(text)) => scheduled.push(Scheduled { beat, text: text.trim().into() }),
+                _ => {
+                    self.wrong("events", event, "each as {beat: 3, text: \"The phone rings\"}");
+                }
+            }
+        }
+        WorldEvents::At(scheduled)
+    }
+
+    /// Who plays, and whether the file says so.
+    fn characters(&mut self) -> (Vec<AgentId>, bool) {
+        let names = match self.get("characters") {
+            Some(Value::Array(names)) => names,
+            None => {
+                self.problem("Scene characters are required: name 2 to 5 of them");
+                return (Vec::new(), false);
+            }
+            Some(other) => {
+                self.wrong("characters", other, "a list of names");
+                return (Vec::new(), false);
+            }
+        };
+        let mut ids = Vec::new();
+        let mut knows_all = true;
+        for name in names {
+            let id = match name {
+                Value::String(name) => self.character(name),
+                other => {
+                    self.wrong("characters", other, "each as a name");
+                    None
+                }
+            };
+            knows_all &= id.is_some();
+            ids.extend(id);
+        }
+        if knows_all { (ids, true) } else { (Vec::new(), false) }
+    }
+
+    /// A name that can be a file's in the characters' folder, and a participant's.
+    fn character(&mut self, name: &str) -> Option<AgentId> {
+        let name = name.trim().trim_end_matches(".md");
+        if name.contains(['/', '\\', '\0']) || name.starts_with('.') {
+            self.problem(format!("A character cannot be called `{name}`: write the name of its file without .md"));
+            return None;
+        }
+        if Cast::RESERVED.contains(&name.to_lowercase().as_str()) {
+            self.problem(BadSetup::Reserved(name.to_owned()).to_string());
+            return None;
+        }
+        self.id(name)
+    }
+
+    fn id(&mut self, name: &str) -> Option<AgentId> {
+        let id = name.parse::<AgentId>();
+        id.map_err(|problem| self.problem(problem.to_string())).ok()
+    }
+}
+
+/// A value as its author wrote it, in short.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_found_in_a_prompt() {
+        for (prompt, goal) in [
+            ("A quarrel. Scene goal: Bob apologizes,\n   Alice accepts.", Some("Bob apologizes, Alice accepts")),
+            ("Goal: they part.\n\nIt is late.", Some("they part")),
+            ("It is late.\ngoal:\nthey part", Some("they part")),
+            ("The subgoal: none.", None),
+            ("Nothing is said of it.", None),
+            ("Scene goal:", None),
+            ("ÄÖÜ über. Scene Goal: Größe.", Some("Größe")),
+        ] {
+            assert_eq!(goal_in(prompt).as_deref(), goal, "{prompt}");
+        }
+    }
+}
