@@ -17,12 +17,12 @@ pub fn cut_after(line: &str, phrase: &str) -> Option<usize> {
 }
 
 /// A word in small letters, with the byte index of its end.
-struct Word {
-    plain: String,
+pub(crate) struct Word {
+    pub(crate) plain: String,
     end: usize,
 }
 
-fn words(text: &str) -> Vec<Word> {
+pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut is_open = false;
     for (at, c) in text.char_indices() {

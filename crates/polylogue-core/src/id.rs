@@ -200,6 +200,8 @@ pub enum Purpose {
     Judge,
     /// Put down what one's character remembers of the scene.
     Remember,
+    /// Say why, out of the conversation.
+    Explain,
 }
 
 impl Purpose {
@@ -214,7 +216,8 @@ impl Purpose {
             | Purpose::Reply
             | Purpose::Discuss
             | Purpose::Judge
-            | Purpose::Remember => false,
+            | Purpose::Remember
+            | Purpose::Explain => false,
         }
     }
 
@@ -228,6 +231,7 @@ impl Purpose {
             Purpose::Act => "act",
             Purpose::Judge => "judge",
             Purpose::Remember => "remember",
+            Purpose::Explain => "explain",
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod id;
 pub mod identity;
 pub mod ledger;
 pub mod line;
+pub mod memory;
 pub mod money;
 pub mod mood;
 pub mod projection;

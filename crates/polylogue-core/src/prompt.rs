@@ -21,6 +21,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("discussion_again.j2", include_str!("../templates/discussion_again.j2")),
     ("discussion_system.j2", include_str!("../templates/discussion_system.j2")),
     ("discussion_turn.j2", include_str!("../templates/discussion_turn.j2")),
+    ("interview.j2", include_str!("../templates/interview.j2")),
     ("scene_again.j2", include_str!("../templates/scene_again.j2")),
     ("scene_memory.j2", include_str!("../templates/scene_memory.j2")),
     ("scene_moderator_beat.j2", include_str!("../templates/scene_moderator_beat.j2")),

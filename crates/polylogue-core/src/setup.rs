@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    format::{chorus, collaboration, discussion, scene},
+    format::{chorus, collaboration, discussion, interview, scene},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
     room::RoomCall,
@@ -42,6 +42,7 @@ pub enum FormatSetup {
     Chorus(chorus::Settings),
     Discussion(discussion::Settings),
     Scene(scene::Settings),
+    Interview(interview::Settings),
 }
 
 impl FormatSetup {
@@ -51,6 +52,7 @@ impl FormatSetup {
             FormatSetup::Chorus(_) => "chorus",
             FormatSetup::Discussion(_) => "discussion",
             FormatSetup::Scene(_) => "scene",
+            FormatSetup::Interview(_) => "interview",
         }
     }
 
@@ -61,6 +63,7 @@ impl FormatSetup {
             FormatSetup::Chorus(settings) => &settings.message,
             FormatSetup::Discussion(settings) => &settings.title,
             FormatSetup::Scene(settings) => &settings.name,
+            FormatSetup::Interview(settings) => &settings.question,
         }
     }
 }
@@ -309,6 +312,8 @@ pub enum BadSetup {
     NotForRooms,
     #[error("{}", .0.join("; "))]
     Scene(Vec<String>),
+    #[error("the question is empty: leave it out to ask why")]
+    EmptyQuestion,
     #[error("the limit {0} is 0: nothing could be said within it")]
     ZeroLimit(&'static str),
     #[error("the template `{name}` does not compile: {problem}")]
@@ -337,6 +342,7 @@ impl Setup {
             FormatSetup::Chorus(settings) => settings.check(&self.cast),
             FormatSetup::Discussion(settings) => settings.check(&self.cast),
             FormatSetup::Scene(settings) => settings.check(&self.cast),
+            FormatSetup::Interview(settings) => settings.check(&self.cast),
         }
     }
 }

@@ -195,6 +195,19 @@ mod tests {
     }
 
     #[test]
+    fn claude_code_calls_models_by_one_word() {
+        for (word, expected) in [
+            ("sonnet", Some("anthropic/claude-sonnet-5-5")),
+            ("Opus ", Some("anthropic/claude-opus-5-5")),
+            ("haiku", Some("anthropic/claude-haiku-5-5")),
+            ("inherit", None),
+            ("gpt-4o", None),
+        ] {
+            assert_eq!(claude_code(word).map(|model| model.to_string()).as_deref(), expected, "{word}");
+        }
+    }
+
+    #[test]
     fn a_model_about_to_end_gets_a_warning() {
         let of = |text: &str| Ending::of(&resolve(text).unwrap());
         let sonnet = resolve("claude-sonnet-4-5").unwrap();

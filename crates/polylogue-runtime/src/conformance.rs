@@ -1,6 +1,7 @@
 //! What every implementation of a port does alike, as checks that panic with what was different.
 
 pub mod example;
+mod memories;
 mod room;
 
 use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
@@ -32,6 +33,8 @@ pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
     what_has_not_ended_is_unfinished(&*open().await).await;
     what_waits_for_a_person_needs_nobody(&*open().await).await;
     sessions_written_at_once_keep_their_order(open().await).await;
+    memories::follow_the_journals(&*open().await).await;
+    memories::are_forgotten_for_good(&*open().await).await;
     room::journal(open).await;
 }
 

@@ -1,15 +1,16 @@
 //! A journal in memory, for tests, trials and benchmarks.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use polylogue_core::{
     Event, Reason, Record,
-    id::{Seq, SessionId},
-    projection::waits_for_person,
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
+    projection::{self, waits_for_person},
     room::{RoomId, RoomPlace},
 };
 
@@ -25,6 +26,7 @@ pub struct MemoryJournal {
 struct Kept {
     sessions: BTreeMap<SessionId, Vec<Arc<Record>>>,
     rooms: BTreeMap<RoomId, Vec<(SessionId, Arc<Record>)>>,
+    forgotten: BTreeSet<(SessionId, Seq)>,
 }
 
 impl MemoryJournal {
@@ -37,7 +39,7 @@ impl MemoryJournal {
 impl Journal for MemoryJournal {
     async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
         let mut kept = self.lock();
-        let Kept { sessions, rooms } = &mut *kept;
+        let Kept { sessions, rooms, .. } = &mut *kept;
         let mut after = sessions.get(&session).and_then(|journal| journal.last()).map_or(Seq::START, |last| last.seq);
         for record in &records {
             if record.seq != after.next() {
@@ -83,6 +85,27 @@ impl Journal for MemoryJournal {
         open.retain(|summary| summary.reason.is_none() && !summary.is_waiting);
         open.sort_by_key(|summary| (summary.started_at, summary.id));
         Ok(open.into_iter().map(|summary| summary.id).collect())
+    }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        let kept = self.lock();
+        let mut found: Vec<Memory> = kept.sessions.values().flat_map(|journal| projection::memories(journal)).collect();
+        found.retain(|memory| {
+            let is_theirs = memory.character == *character && story.is_none_or(|story| *memory.story == *story);
+            is_theirs && !kept.forgotten.contains(&(memory.session, memory.seq))
+        });
+        found.sort_by_key(|memory| (memory.at, memory.session, memory.seq));
+        Ok(found.split_off(found.len().saturating_sub(limit)))
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.lock().forgotten.extend(places);
+        Ok(())
     }
 
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {

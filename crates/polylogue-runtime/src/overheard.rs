@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use polylogue_core::{
     Record,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
     room::{RoomId, RoomPlace},
 };
 
@@ -59,6 +60,19 @@ impl Journal for Overheard {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.journal.unfinished().await
+    }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        self.journal.memories(character, story, limit).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.journal.forget(places).await
     }
 
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {

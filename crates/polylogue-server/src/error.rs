@@ -76,6 +76,7 @@ impl Refusal {
         self
     }
 
+    /// The same with what else programs are told.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Refusal {
         self.context.insert(key.to_owned(), value.into());
         self

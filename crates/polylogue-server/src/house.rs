@@ -1,5 +1,7 @@
 //! What the server asks of whoever set it up: who can take part here, and how a session is made of a request.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use polylogue_core::{
     Setup,
@@ -8,6 +10,7 @@ use polylogue_core::{
     room::RoomCall,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::error::Refusal;
@@ -20,6 +23,9 @@ pub trait House: Send + Sync {
 
     /// The setup of a new discussion.
     async fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal>;
+
+    /// The setup of a scene.
+    async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal>;
 
     /// The setup of a new collaboration, or of a single call. Whoever is not known here is the caller's mistake.
     async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal>;
@@ -40,6 +46,15 @@ pub struct ChorusRequest {
     pub slots: Option<Vec<SlotRequest>>,
     pub seed: Option<u64>,
     pub speech: Option<bool>,
+}
+
+/// What is needed to play a scene.
+#[derive(Clone, Debug)]
+pub struct SceneRequest {
+    /// The scene file, as it came.
+    pub file: Value,
+    /// Characters in Markdown that came along, by their names.
+    pub agents: BTreeMap<String, String>,
 }
 
 /// What is needed to begin a collaboration, or a single call.

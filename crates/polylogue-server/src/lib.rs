@@ -19,7 +19,7 @@ pub use app::App;
 pub use error::{Code, Refusal};
 pub use house::{
     AgentInfo, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelConfigRequest, ModelInfo,
-    ParticipantRequest, SlotRequest, VoiceInfo,
+    ParticipantRequest, SceneRequest, SlotRequest, VoiceInfo,
 };
 pub use listen::serve;
 pub use settings::{BadSettings, Settings};

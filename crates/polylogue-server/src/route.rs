@@ -6,6 +6,7 @@ mod chat;
 mod discussions;
 mod health;
 mod rooms;
+mod scenes;
 mod sessions;
 
 use axum::{Router, routing::get};
@@ -42,6 +43,8 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(chat::follow))
         .routes(routes!(discussions::list, discussions::create))
         .routes(routes!(discussions::show, discussions::say, discussions::change))
+        .routes(routes!(scenes::begin))
+        .routes(routes!(scenes::report))
         .routes(routes!(rooms::list))
         .routes(routes!(rooms::show))
         .routes(routes!(rooms::say))
@@ -51,6 +54,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(sessions::events))
         .routes(routes!(sessions::stop))
         .routes(routes!(sessions::fork))
+        .routes(routes!(sessions::resume))
         .routes(routes!(sessions::transcript))
         .routes(routes!(catalog::agents))
         .routes(routes!(catalog::voices))

@@ -6,6 +6,7 @@
 
 mod batch;
 mod discussion;
+mod memories;
 mod open;
 mod reader;
 mod room;
@@ -18,7 +19,8 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use polylogue_core::{
     Record,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
@@ -28,7 +30,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::{
     batch::Batch,
     reader::Readers,
-    writer::{Append, Command},
+    writer::{Append, Command, Forget},
 };
 pub use open::OpenError;
 
@@ -93,6 +95,22 @@ impl Journal for SqliteJournal {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.readers.with(reader::unfinished).await
+    }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        let (character, story) = (character.clone(), story.map(str::to_owned));
+        self.readers.with(move |connection| memories::read(connection, &character, story.as_deref(), limit)).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::Forget(Forget { places, answer })).await.map_err(|_| closed())?;
+        answered.await.map_err(|_| closed())?
     }
 
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {

@@ -11,7 +11,8 @@ use std::{
 use async_trait::async_trait;
 use polylogue_core::{
     Record,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::{
@@ -99,6 +100,19 @@ impl Journal for FromDisk {
         self.reopened().await.unfinished().await
     }
 
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        self.reopened().await.memories(character, story, limit).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.journal.read().await.forget(places).await
+    }
+
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
         self.reopened().await.read_room(room, after, limit).await
     }
@@ -148,6 +162,19 @@ impl Journal for TwoNodes {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.node().unfinished().await
+    }
+
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        self.node().memories(character, story, limit).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.node().forget(places).await
     }
 
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {

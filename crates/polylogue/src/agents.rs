@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Where one who has no key at all can begin.
-const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml or examples/chorus/polylogue.toml";
+const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml, examples/chorus/polylogue.toml or examples/scenes/polylogue.toml";
 
 /// What makes the built-in agents more than the embedded model.
 const KEYS: &str = "OPENAI_API_KEY or ANTHROPIC_API_KEY";

@@ -175,6 +175,30 @@ pub(crate) enum Sessions {
         /// Print the exact request behind line N
         #[arg(long, value_name = "N")]
         ask: Option<u32>,
+        /// Print the exact request behind record SEQ: that of a silence, a judgement, a memory
+        #[arg(long, value_name = "SEQ", conflicts_with = "ask")]
+        at: Option<u64>,
+    },
+    /// Ask whoever said a line why, out of the session; it stays as it was recorded
+    Why {
+        /// The session: its id, the beginning of it, or `last`
+        id: String,
+        /// The line, as `show` numbers them
+        line: u32,
+        /// Ask something else [default: Why did you say that?]
+        #[arg(long, value_name = "TEXT")]
+        question: Option<String>,
+    },
+    /// What a character remembers of the scenes that it played
+    Memory {
+        /// The character, as its file is called
+        character: String,
+        /// Only of this story
+        #[arg(long, value_name = "STORY")]
+        story: Option<String>,
+        /// Forget memory N, as they are numbered, or all of them
+        #[arg(long, value_name = "N|all", value_parser = forget)]
+        forget: Option<Forget>,
     },
     /// Play one again from its journal; no model is called
     Replay {
@@ -217,6 +241,21 @@ pub(crate) enum Sessions {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+}
+
+/// Which memories are forgotten.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Forget {
+    All,
+    /// Counted from 1.
+    Number(usize),
+}
+
+fn forget(text: &str) -> Result<Forget, String> {
+    match text {
+        "all" => Ok(Forget::All),
+        _ => text.parse().map(Forget::Number).map_err(|_| "write the number of a memory, or all".to_owned()),
+    }
 }
 
 /// What may be different from here on.

@@ -12,6 +12,7 @@ mod engine;
 mod failure;
 mod follow;
 mod manifest;
+mod memory;
 mod osc;
 mod output;
 mod scene;

@@ -20,7 +20,7 @@ pub(crate) use self::{
     fields::Moderator,
     file::read,
     outputs::{Outputs, folder_of},
-    source::{Characters, Folder},
+    source::{Characters, Folder, Given},
 };
 use crate::{
     args::Common,

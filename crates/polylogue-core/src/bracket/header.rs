@@ -87,7 +87,6 @@ fn keyword(kind: ActionKind, rest: &str, cast: &Cast<'_>, draft: &mut Draft) {
 
 fn address(name: &str, cast: &Cast<'_>, draft: &mut Draft) {
     let name = value(name);
-    let words = name.split_whitespace().count();
     if draft.to.is_some() {
         draft.note(Problem::SeveralTargets { names: told(&name) });
         draft.spare_act(format!("to {name}"));
@@ -95,7 +94,7 @@ fn address(name: &str, cast: &Cast<'_>, draft: &mut Draft) {
     }
     match cast.target(&name) {
         Target::One(one) => {
-            if words > one.split_whitespace().count() {
+            if words(&name) > words(&one) {
                 draft.spare_act(format!("to {name}"));
             }
             draft.to = Some(one);
@@ -111,6 +110,10 @@ fn address(name: &str, cast: &Cast<'_>, draft: &mut Draft) {
             draft.spare_act(format!("to {name}"));
         }
     }
+}
+
+fn words(text: &str) -> usize {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count()
 }
 
 /// Words without a key: they go on with what stood before them, or are what they look like.

@@ -86,9 +86,9 @@ fn own_part<'t>(text: &'t str, cast: &Cast<'_>, draft: &mut Draft) -> &'t str {
         let (at, end) = (offset, offset + line.len());
         offset = end;
         let own = text[start.min(at)..at].trim();
-        let has_own = own.contains(char::is_alphanumeric) || own.contains(['"', '[', '*', '“']);
+        let has_own = own.contains(char::is_alphanumeric);
         if let Some(rest) = cast.after_speaker(line) {
-            if has_own && own.contains(['"', '[', '*', '“', '「', '«']) {
+            if is_response(own) && own.contains(['"', '[', '*', '“', '「', '«']) {
                 draft.note(Problem::SecondResponse { text: told(&text[at..]) });
                 return own;
             }
@@ -117,6 +117,15 @@ fn own_part<'t>(text: &'t str, cast: &Cast<'_>, draft: &mut Draft) -> &'t str {
         }
     }
     text[start..].trim()
+}
+
+/// Whether somebody says or does something here. Marks without a word are no response, and neither is a bracket
+/// that only says to whom and how.
+fn is_response(text: &str) -> bool {
+    let mut outside = text.split('[').map(|part| part.rsplit(']').next().unwrap_or_default());
+    let lower = text.to_lowercase();
+    let is_done = text.contains('*') || ["silen", "react", "interrupt"].iter().any(|word| lower.contains(word));
+    text.contains(char::is_alphanumeric) && (is_done || outside.any(|part| part.contains(char::is_alphanumeric)))
 }
 
 fn is_moderators(line: &str) -> bool {

@@ -7,6 +7,7 @@
 pub mod chorus;
 pub mod collaboration;
 pub mod discussion;
+pub mod interview;
 pub mod scene;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use crate::{
 use chorus::Chorus;
 use collaboration::Collaboration;
 use discussion::{Discussion, Participant};
+use interview::Interview;
 use scene::Scene;
 
 /// What a format wants now.
@@ -129,6 +131,7 @@ pub(crate) enum Format {
     Chorus(Chorus),
     Discussion(Discussion),
     Scene(Box<Scene>),
+    Interview(Box<Interview>),
 }
 
 impl Format {
@@ -141,6 +144,9 @@ impl Format {
             FormatSetup::Chorus(settings) => Chorus::new(settings, stage, started).map(Format::Chorus),
             FormatSetup::Discussion(settings) => Discussion::new(settings, stage).map(Format::Discussion),
             FormatSetup::Scene(settings) => Scene::new(settings, stage, started).map(Box::new).map(Format::Scene),
+            FormatSetup::Interview(settings) => {
+                Interview::new(settings, stage, started).map(Box::new).map(Format::Interview)
+            }
         }
     }
 
@@ -150,6 +156,7 @@ impl Format {
             Format::Chorus(chorus) => chorus,
             Format::Discussion(discussion) => discussion,
             Format::Scene(scene) => &**scene,
+            Format::Interview(interview) => &**interview,
         }
     }
 
@@ -159,6 +166,7 @@ impl Format {
             Format::Chorus(chorus) => chorus,
             Format::Discussion(discussion) => discussion,
             Format::Scene(scene) => &mut **scene,
+            Format::Interview(interview) => &mut **interview,
         }
     }
 }

@@ -1,6 +1,14 @@
-//! The exact request behind a line, rebuilt from the journal.
+//! The exact request behind a line or a record, rebuilt from the journal.
 
-use crate::{Conversation, NotAJournal, Record, Step, ask::Ask, event::Event, id::LineId};
+use std::sync::Arc;
+
+use crate::{
+    Conversation, NotAJournal, Record, Step,
+    ask::Ask,
+    event::Event,
+    format::{chorus, discussion, scene},
+    id::{AskId, LineId, Seq},
+};
 
 /// A request and what became of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +18,7 @@ pub struct Insight {
     /// changed since.
     pub is_exact: bool,
     /// The reply as it came.
-    pub reply: std::sync::Arc<str>,
+    pub reply: Arc<str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +27,10 @@ pub enum NoRequest {
     NoSuchLine(LineId, usize),
     #[error("line {0} is by {1}: no model was asked for it")]
     NotAsked(LineId, String),
+    #[error("there is no record {0}: the session has {1}")]
+    NoSuchRecord(Seq, usize),
+    #[error("no model had been asked at record {0}")]
+    NotAskedYet(Seq),
     #[error(transparent)]
     NotAJournal(#[from] NotAJournal),
 }
@@ -29,27 +41,69 @@ pub fn request_behind(records: &[Record], line: LineId) -> Result<Insight, NoReq
     let transcript = whole.stage().transcript();
     let found = transcript.get(line).ok_or(NoRequest::NoSuchLine(line, transcript.lines().len()))?;
     let not_asked = || NoRequest::NotAsked(line, found.speaker.to_string());
-    let id = found.ask.clone().ok_or_else(not_asked)?;
+    let ask = found.ask.as_ref().ok_or_else(not_asked)?;
+    rebuilt(records, found.seq, ask)?.ok_or_else(not_asked)
+}
 
-    let before_line = &records[..found.seq.0 as usize];
-    let (at, digest) = before_line
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(at, record)| match &record.event {
-            Event::Asked { ask, digest, .. } if *ask == id => Some((at, *digest)),
-            _ => None,
-        })
-        .ok_or_else(not_asked)?;
-    let reply = before_line[at..].iter().find_map(|record| match &record.event {
-        Event::Answered { ask, text, .. } if *ask == id => Some(text.clone()),
+/// The request that a record is about: its sending, what came of it, or what was decided then. Makes no model call.
+pub fn request_at(records: &[Record], seq: Seq) -> Result<Insight, NoRequest> {
+    let until = usize::try_from(seq.0).unwrap_or(usize::MAX);
+    if until == 0 || until > records.len() {
+        return Err(NoRequest::NoSuchRecord(seq, records.len()));
+    }
+    // What was decided stands after the answer that it was decided on.
+    let ask = records[..until].iter().rev().find_map(|record| ask_of(&record.event));
+    let ask = ask.ok_or(NoRequest::NotAskedYet(seq))?;
+    rebuilt(records, seq, ask)?.ok_or(NoRequest::NotAskedYet(seq))
+}
+
+/// The request of the last ask with this id up to a record.
+fn rebuilt(records: &[Record], until: Seq, id: &AskId) -> Result<Option<Insight>, NotAJournal> {
+    let asked = records[..until.0 as usize].iter().enumerate().rev().find_map(|(at, record)| match &record.event {
+        Event::Asked { ask, digest, .. } if ask == id => Some((at, *digest)),
+        _ => None,
+    });
+    let Some((at, digest)) = asked else { return Ok(None) };
+    let reply = records[at..].iter().find_map(|record| match &record.event {
+        Event::Answered { ask, text, .. } if ask == id => Some(text.clone()),
         _ => None,
     });
     let steps = Conversation::replay(&records[..at])?.next();
     let ask = steps.into_iter().find_map(|step| match step {
-        Step::Ask(ask) if ask.id == id => Some(ask),
+        Step::Ask(ask) if ask.id == *id => Some(ask),
         Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
     });
-    let ask = ask.ok_or_else(not_asked)?;
-    Ok(Insight { is_exact: ask.request.digest() == digest, ask, reply: reply.unwrap_or_default() })
+    let insight =
+        |ask: Ask| Insight { is_exact: ask.request.digest() == digest, reply: reply.unwrap_or_default(), ask };
+    Ok(ask.map(insight))
+}
+
+/// The ask that an event names.
+fn ask_of(event: &Event) -> Option<&AskId> {
+    match event {
+        Event::Asked { ask, .. }
+        | Event::Answered { ask, .. }
+        | Event::AskFailed { ask, .. }
+        | Event::AskCut { ask, .. }
+        | Event::Chorus(chorus::Decision::Reasked { ask, .. })
+        | Event::Discussion(discussion::Decision::Reasked { ask, .. })
+        | Event::Scene(
+            scene::Decision::StayedSilent { ask, .. }
+            | scene::Decision::Salvaged { ask, .. }
+            | scene::Decision::Reasked { ask, .. },
+        ) => Some(ask),
+        Event::LineSpoken { ask, .. } => ask.as_ref(),
+        Event::Started { .. }
+        | Event::Forked { .. }
+        | Event::Resumed { .. }
+        | Event::LineCut { .. }
+        | Event::ClipMade { .. }
+        | Event::ClipFailed { .. }
+        | Event::HumanSpoke { .. }
+        | Event::Collaboration(_)
+        | Event::Chorus(_)
+        | Event::Discussion(_)
+        | Event::Scene(_)
+        | Event::Ended { .. } => None,
+    }
 }

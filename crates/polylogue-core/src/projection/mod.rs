@@ -5,6 +5,7 @@ mod chorus;
 mod discussion;
 mod fork;
 mod insight;
+mod memories;
 mod outcome;
 mod room;
 mod scene;
@@ -18,7 +19,8 @@ pub use discussion::{
     NotADiscussion, ParticipantRow, ProjectRow, discussion_changes, waits_for_person,
 };
 pub use fork::{CannotFork, fork};
-pub use insight::{Insight, NoRequest, request_behind};
+pub use insight::{Insight, NoRequest, request_at, request_behind};
+pub use memories::{memories, remembered};
 pub use outcome::{AgentCosts, Costs, Outcome, OutcomeLine, Status};
 pub use room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream};
 pub use scene::{

@@ -181,7 +181,13 @@ fn artifacts(conversation: &Conversation) -> Vec<String> {
     let manifest = match (&stage.setup().format, stage.ended()) {
         (FormatSetup::Chorus(_), Some(_)) => Some(Manifest::path(stage.setup().id)),
         (FormatSetup::Chorus(_), None)
-        | (FormatSetup::Collaboration(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_), _) => None,
+        | (
+            FormatSetup::Collaboration(_)
+            | FormatSetup::Discussion(_)
+            | FormatSetup::Scene(_)
+            | FormatSetup::Interview(_),
+            _,
+        ) => None,
     };
     clips.chain(manifest).collect()
 }

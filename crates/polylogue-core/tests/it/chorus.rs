@@ -26,7 +26,12 @@ pub(crate) fn good(ask: &Ask, slots: u8) -> String {
         Purpose::Respond => spoken(&format!("I am {slot}.")),
         Purpose::Comment => comment_on(slot % slots + 1, &format!("{slot} heard you.")),
         Purpose::Reply => spoken(&format!("Thank you, says {slot}.")),
-        Purpose::Contribute | Purpose::Discuss | Purpose::Act | Purpose::Judge | Purpose::Remember => {
+        Purpose::Contribute
+        | Purpose::Discuss
+        | Purpose::Act
+        | Purpose::Judge
+        | Purpose::Remember
+        | Purpose::Explain => {
             unreachable!("a chorus asks no such thing")
         }
     }

@@ -48,7 +48,10 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
     match &mut setup.format {
         FormatSetup::Scene(settings) => settings,
-        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Discussion(_) => panic!("not a scene"),
+        FormatSetup::Collaboration(_)
+        | FormatSetup::Chorus(_)
+        | FormatSetup::Discussion(_)
+        | FormatSetup::Interview(_) => panic!("not a scene"),
     }
 }
 

@@ -124,7 +124,9 @@ pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
     match &mut setup.format {
         FormatSetup::Collaboration(settings) => settings,
-        FormatSetup::Chorus(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_) => panic!("not a collaboration"),
+        FormatSetup::Chorus(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_) | FormatSetup::Interview(_) => {
+            panic!("not a collaboration")
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use polylogue_core::{
     Reason, Record, Timestamp,
     event::Unreadable,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
     room::{RoomId, RoomPlace},
 };
 
@@ -29,6 +30,20 @@ pub trait Journal: Send + Sync {
 
     /// Sessions that have begun, have not ended and wait for nobody, oldest first.
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError>;
+
+    /// What a character remembers, of one story or of all: the newest at most `limit`, in the order in which it was
+    /// put down. It follows from the journals as [`polylogue_core::projection::memories`] says, but for what was
+    /// forgotten.
+    async fn memories(
+        &self,
+        character: &AgentId,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError>;
+
+    /// Forgets what was put down at these places, for good: the journal keeps it, and nobody is reminded of it any
+    /// more. Other places mean nothing.
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError>;
 
     /// At most `limit` records of the sessions that answer in a room, after `after`, in the order in which they
     /// were appended: an append is in its room's order when it returns, and places have no gaps. An unknown room

@@ -108,9 +108,10 @@ async fn a_chorus(app: &App, id: SessionId) -> Result<Conversation, Refusal> {
     let conversation = app.hub.conversation(id).await?;
     match conversation.stage().setup().format {
         FormatSetup::Chorus(_) => Ok(conversation),
-        FormatSetup::Collaboration(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_) => {
-            Err(Refusal::new(Code::Conflict, "the session is not a chorus"))
-        }
+        FormatSetup::Collaboration(_)
+        | FormatSetup::Discussion(_)
+        | FormatSetup::Scene(_)
+        | FormatSetup::Interview(_) => Err(Refusal::new(Code::Conflict, "the session is not a chorus")),
     }
 }
 

@@ -163,6 +163,12 @@ pub(super) struct Begun {
     session_id: String,
 }
 
+impl Begun {
+    pub(super) fn of(id: SessionId) -> Begun {
+        Begun { session_id: id.to_string() }
+    }
+}
+
 /// Go on from an earlier place as a new session
 #[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", params(("id" = String, Path)),
     request_body = Fork, responses(
@@ -178,7 +184,31 @@ pub(super) async fn fork(
     let change = Change { max_rounds: fork.max_rounds, ..Change::default() };
     app.hub.fork(id, Seq(fork.at), new_id, change).await?;
     app.metrics.sessions_started.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    Ok((StatusCode::ACCEPTED, Json(Begun { session_id: new_id.to_string() })))
+    Ok((StatusCode::ACCEPTED, Json(Begun::of(new_id))))
+}
+
+/// What may be different from here on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Resume {
+    /// Another number of rounds or beats, where the format counts them
+    max_rounds: Option<u32>,
+}
+
+/// Go on with one that was stopped, that met a bound, or whose process ended
+#[utoipa::path(post, path = "/v1/sessions/{id}/resume", tag = "sessions", params(("id" = String, Path)),
+    request_body = Resume, responses(
+        (status = 202, body = Begun), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn resume(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Body(resume): Body<Resume>,
+) -> Result<(StatusCode, Json<Begun>), Refusal> {
+    let id = find(&id)?;
+    app.hub.resume(id, Change { max_rounds: resume.max_rounds, ..Change::default() }).await?;
+    Ok((StatusCode::ACCEPTED, Json(Begun::of(id))))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -15,6 +15,7 @@ use polylogue_core::{
         chorus::{self, Slot, SlotId, VoiceProfile},
         collaboration::{self, Mode},
         discussion::{self, Participant, Role, Who},
+        scene,
     },
     id::{AgentId, Purpose, SessionId},
     line::{Clip, LineKind},
@@ -26,8 +27,8 @@ use polylogue_runtime::{
     port::{Call, CallError, Model, Reply, Speech, SystemClock, Voice, VoiceError},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, Settings,
-    SlotRequest, VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal,
+    SceneRequest, Settings, SlotRequest, VoiceInfo, serve,
 };
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
@@ -324,6 +325,37 @@ impl House for TestHouse {
             id: self.new_session_id()?,
             format: FormatSetup::Discussion(discussion::Settings { title, topic, participants, max_rounds, key: None }),
             cast: Cast::new(agents, people).map_err(|error| bad(&error))?,
+            limits: Limits::default(),
+            seed: 7,
+            speech: false,
+            templates: Default::default(),
+            room: None,
+        })
+    }
+
+    /// Everybody but `nobody` is here; whoever comes along brings a persona.
+    async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal> {
+        let names: Vec<String> = serde_json::from_value(request.file["characters"].clone()).unwrap_or_default();
+        let settings = serde_json::json!({
+            "title": request.file["name"], "prompt": request.file["prompt"], "maxBeats": request.file["maxBeats"]});
+        let settings: scene::Settings = serde_json::from_value(settings).map_err(|error| {
+            Refusal::new(Code::InvalidConfig, error.to_string()).with("provided", request.file.clone())
+        })?;
+        if names.iter().any(|name| name == "nobody") {
+            return Err(Refusal::new(Code::CharacterLoadError, "Failed to load character 'nobody'")
+                .with("character", "nobody")
+                .with("reason", "file not found"));
+        }
+        let persona = |name: &String| request.agents.get(name).map(|text| text.as_str().into());
+        let cast = Cast::new(
+            names.iter().map(|name| Agent { persona: persona(name), ..agent(name.parse().unwrap()) }).collect(),
+            Vec::new(),
+        );
+        let cast = cast.and_then(|cast| cast.with_crew(vec![agent(scene::MODERATOR.parse().unwrap())]));
+        Ok(Setup {
+            id: self.new_session_id()?,
+            format: FormatSetup::Scene(settings),
+            cast: cast.map_err(|error| Refusal::new(Code::InvalidConfig, error.to_string()))?,
             limits: Limits::default(),
             seed: 7,
             speech: false,

@@ -7,4 +7,5 @@ mod door;
 mod house;
 mod many;
 mod rooms;
+mod scenes;
 mod sessions;

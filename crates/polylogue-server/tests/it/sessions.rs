@@ -45,6 +45,8 @@ async fn a_session_can_be_listed_shown_read_and_forked() {
     }
     assert_eq!(get(server.at, &format!("/v1/sessions/{id}/transcript?as=pdf")).await.code(), "INVALID_REQUEST");
 
+    assert_eq!(get(server.at, &format!("/v1/sessions/{id}/scene")).await.code(), "CONFLICT");
+
     // From the end of the first turn on, the comments are made anew.
     let turn_done = events.iter().find(|event| event.name == "turn.done").unwrap().id;
     let forked = post(server.at, &format!("/v1/sessions/{id}/fork"), &json!({"at": turn_done})).await.whole().await;

@@ -3,8 +3,12 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// What brings a file from one version to the next; the first makes version 1.
-const STEPS: &[&str] =
-    &[include_str!("schema/1_journal.sql"), include_str!("schema/2_discussion.sql"), include_str!("schema/3_room.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1_journal.sql"),
+    include_str!("schema/2_discussion.sql"),
+    include_str!("schema/3_room.sql"),
+    include_str!("schema/4_memories.sql"),
+];
 
 /// The version that this code reads and writes.
 pub(super) const VERSION: u32 = STEPS.len() as u32;

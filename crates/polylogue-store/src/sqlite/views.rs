@@ -5,25 +5,30 @@ use std::sync::Arc;
 
 use polylogue_core::{
     Record,
-    id::SessionId,
-    projection::{DiscussionChange, discussion_changes},
+    id::{AgentId, Seq, SessionId},
+    projection::{DiscussionChange, discussion_changes, remembered},
 };
 use rusqlite::Transaction;
 
-use super::discussion;
+use super::{discussion, memories};
 
 /// What an append changes in the tables beside the journal.
 #[derive(Debug)]
 pub(super) struct Views {
     discussion: Vec<DiscussionChange>,
+    /// Where somebody put down a memory, and who.
+    remembered: Vec<(Seq, AgentId)>,
 }
 
 impl Views {
     pub(super) fn of(session: SessionId, records: &[Arc<Record>]) -> Views {
-        Views { discussion: discussion_changes(session, records) }
+        let remembered = remembered(records).map(|(record, who, _)| (record.seq, who.clone())).collect();
+        Views { discussion: discussion_changes(session, records), remembered }
     }
 
-    pub(super) fn write(&self, transaction: &Transaction<'_>, session: SessionId) -> rusqlite::Result<()> {
-        discussion::write(transaction, session, &self.discussion)
+    /// Writes it beside the records of the session with this key.
+    pub(super) fn write(&self, transaction: &Transaction<'_>, session: SessionId, key: i64) -> rusqlite::Result<()> {
+        discussion::write(transaction, session, &self.discussion)?;
+        memories::write(transaction, key, &self.remembered)
     }
 }

@@ -3,14 +3,14 @@
 
 use std::{convert::Infallible, sync::mpsc as thread_mpsc};
 
-use polylogue_core::id::Seq;
+use polylogue_core::id::{Seq, SessionId};
 use polylogue_runtime::port::JournalError;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
     batch::{Batch, Turn},
-    failed, room,
+    failed, memories, room,
 };
 
 /// How many appends are committed together at most.
@@ -25,6 +25,7 @@ pub(super) const MAX_SEQ: u64 = (1 << SEQ_BITS) - 1;
 #[derive(Debug)]
 pub(super) enum Command {
     Append(Append),
+    Forget(Forget),
     /// What was asked before is done, what was asked after is not.
     Close,
 }
@@ -32,6 +33,12 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) struct Append {
     pub(super) batch: Batch,
+    pub(super) answer: oneshot::Sender<Result<(), JournalError>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Forget {
+    pub(super) places: Vec<(SessionId, Seq)>,
     pub(super) answer: oneshot::Sender<Result<(), JournalError>>,
 }
 
@@ -45,14 +52,20 @@ pub(super) fn run(
     let mut is_open = true;
     while is_open && commands.blocking_recv_many(&mut waiting, MAX_GROUP) > 0 {
         let mut group = Vec::with_capacity(waiting.len());
+        let mut forgets = Vec::new();
         for command in waiting.drain(..) {
             match command {
                 Command::Append(append) if is_open => group.push(append),
-                Command::Append(_) => {}
+                Command::Forget(forget) if is_open => forgets.push(forget),
+                Command::Append(_) | Command::Forget(_) => {}
                 Command::Close => is_open = false,
             }
         }
         commit(&mut connection, group);
+        for Forget { places, answer } in forgets {
+            // Whoever asked may have gone; it is forgotten all the same.
+            let _ = answer.send(memories::forget(&mut connection, &places).map_err(failed));
+        }
     }
     // The last connection to a file moves its log into it, and one that only reads cannot. So this one goes last.
     let _ = readers_gone.recv();
@@ -137,7 +150,7 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
             transaction.prepare_cached("UPDATE sessions SET waiting = ?2 WHERE key = ?1 AND waiting <> ?2")?;
         wait.execute(params![key, waiting])?;
     }
-    batch.views.write(transaction, batch.session)?;
+    batch.views.write(transaction, batch.session, key)?;
     Ok(Ok(()))
 }
 

@@ -54,7 +54,7 @@ async fn a_discussion(engine: &Engine, id: SessionId) -> Result<Conversation, Fa
     let conversation = engine.hub.conversation(id).await?;
     match conversation.stage().setup().format {
         FormatSetup::Discussion(_) => Ok(conversation),
-        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Scene(_) => {
+        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Scene(_) | FormatSetup::Interview(_) => {
             Err(Failure::request(format!("session {id} is not a discussion")))
         }
     }

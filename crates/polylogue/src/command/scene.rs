@@ -10,6 +10,7 @@ use crate::{
     engine::Engine,
     failure::Failure,
     follow::follow,
+    memory,
     scene::{self, Folder, Wish},
     speech, view,
 };
@@ -22,6 +23,7 @@ pub(crate) async fn run(common: &Common, args: Scene) -> Result<ExitCode, Failur
     let characters = Folder(args.agents.unwrap_or_else(|| config.characters()));
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let setup = scene::setup(Wish { file, folder: Some(folder), characters: &characters }, common, &config, &engine)?;
+    let setup = memory::brought_along(setup, &*engine.journal).await?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;
     }

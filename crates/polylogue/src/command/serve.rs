@@ -7,8 +7,8 @@ use polylogue_core::{Setup, id::SessionId};
 use polylogue_providers::{catalogue, resolve::resolve};
 use polylogue_runtime::HubSettings;
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, Settings,
-    VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal,
+    SceneRequest, Settings, VoiceInfo, serve,
 };
 use tokio::net::TcpListener;
 
@@ -21,6 +21,8 @@ use crate::{
     discussion,
     engine::{self, Engine},
     failure::Failure,
+    memory,
+    scene::{self, Folder, Given},
 };
 
 pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure> {
@@ -119,6 +121,14 @@ impl House for ThisHouse {
             participant.agent.iter().chain(model).try_for_each(|name| self.must_be_no_file(name))?;
         }
         discussion::setup(request, &self.common, &self.config, &self.engine).map_err(refusal)
+    }
+
+    async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal> {
+        let folder = Folder(self.config.characters());
+        let characters = Given { texts: request.agents, or: &folder };
+        let wish = scene::Wish { file: request.file, folder: None, characters: &characters };
+        let setup = scene::setup(wish, &self.common, &self.config, &self.engine).map_err(refusal)?;
+        memory::brought_along(setup, &*self.engine.journal).await.map_err(refusal)
     }
 
     async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal> {

@@ -3,8 +3,10 @@
 mod beats;
 mod export;
 mod list;
+mod memory;
 mod replay;
 mod show;
+mod why;
 
 use std::process::ExitCode;
 
@@ -14,6 +16,7 @@ use polylogue_core::{
     setup::{Change, Limits, Recast},
 };
 
+use self::show::Behind;
 use crate::{
     agents,
     args::{self, Common, Sessions},
@@ -32,9 +35,18 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
     let engine = Engine::open(common, &config)?;
     match args {
         Sessions::List { limit } => list::run(common, &engine, limit).await,
-        Sessions::Show { id, ask: None } => show::session(common, &engine, engine.find(&id).await?).await,
-        Sessions::Show { id, ask: Some(line) } => {
-            show::request(common, &engine, engine.find(&id).await?, LineId(line)).await
+        Sessions::Show { id, ask: Some(line), .. } => {
+            show::request(common, &engine, engine.find(&id).await?, Behind::Line(LineId(line))).await
+        }
+        Sessions::Show { id, at: Some(seq), .. } => {
+            show::request(common, &engine, engine.find(&id).await?, Behind::Record(Seq(seq))).await
+        }
+        Sessions::Show { id, .. } => show::session(common, &engine, engine.find(&id).await?).await,
+        Sessions::Why { id, line, question } => {
+            why::run(common, &config, &engine, &id, LineId(line), question.as_deref()).await
+        }
+        Sessions::Memory { character, story, forget } => {
+            memory::run(common, &engine, &character, story.as_deref(), forget).await
         }
         Sessions::Replay { id, beat: Some(beat), .. } => {
             beats::one(common, &engine, engine.find(&id).await?, beat).await

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use polylogue_core::{
     Event, Record,
-    id::SessionId,
+    id::{Seq, SessionId},
     projection::{PlayedScene, SceneReport, SceneText, debug_log},
     setup::FormatSetup,
 };
@@ -29,6 +29,15 @@ pub(crate) struct Outputs {
 impl Outputs {
     pub(crate) fn new(journal: Arc<dyn Journal>, out: PathBuf) -> Outputs {
         Outputs { journal, out }
+    }
+
+    /// Most sessions are none, and need not be read for that.
+    async fn is_scene(&self, session: SessionId) -> bool {
+        let first = self.journal.read(session, Seq::START, 1).await.unwrap_or_default();
+        first.first().is_some_and(|record| match &record.event {
+            Event::Started { setup, .. } => matches!(setup.format, FormatSetup::Scene(_)),
+            _ => false,
+        })
     }
 
     /// Files that cannot be written are no reason to lose the session: they are views, and can be made again.
@@ -80,7 +89,7 @@ pub(crate) fn folder(out: &Path, name: &str) -> PathBuf {
 impl Listener for Outputs {
     async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
         let has_ended = records.iter().any(|record| matches!(record.event, Event::Ended { .. }));
-        if has_ended {
+        if has_ended && self.is_scene(session).await {
             self.leave(session).await;
         }
     }
@@ -90,7 +99,10 @@ impl Listener for Outputs {
 pub(crate) fn folder_of(out: &Path, format: &FormatSetup) -> Option<PathBuf> {
     match format {
         FormatSetup::Scene(settings) => Some(folder(out, &settings.name)),
-        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Discussion(_) => None,
+        FormatSetup::Collaboration(_)
+        | FormatSetup::Chorus(_)
+        | FormatSetup::Discussion(_)
+        | FormatSetup::Interview(_) => None,
     }
 }
 

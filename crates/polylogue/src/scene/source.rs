@@ -68,7 +68,6 @@ impl Characters for Folder {
 }
 
 /// Characters that came with the scene; those that did not are looked for elsewhere.
-#[cfg_attr(not(test), allow(dead_code))]
 pub(crate) struct Given<'a> {
     pub(crate) texts: BTreeMap<String, String>,
     pub(crate) or: &'a dyn Characters,

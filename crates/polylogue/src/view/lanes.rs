@@ -108,7 +108,10 @@ impl Lanes {
 fn slots(conversation: &Conversation) -> &[Slot] {
     match &conversation.stage().setup().format {
         FormatSetup::Chorus(settings) => &settings.slots,
-        FormatSetup::Collaboration(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_) => &[],
+        FormatSetup::Collaboration(_)
+        | FormatSetup::Discussion(_)
+        | FormatSetup::Scene(_)
+        | FormatSetup::Interview(_) => &[],
     }
 }
 

@@ -258,7 +258,10 @@ fn name_in<'a>(line: &'a Line, settings: &'a Settings) -> &'a str {
 fn settings(conversation: &Conversation) -> Option<&Settings> {
     match &conversation.stage().setup().format {
         FormatSetup::Scene(settings) => Some(settings),
-        FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Discussion(_) => None,
+        FormatSetup::Collaboration(_)
+        | FormatSetup::Chorus(_)
+        | FormatSetup::Discussion(_)
+        | FormatSetup::Interview(_) => None,
     }
 }
 

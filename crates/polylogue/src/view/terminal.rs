@@ -238,6 +238,7 @@ fn counter(ask: &AskId, conversation: &Conversation) -> String {
         FormatSetup::Discussion(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
         FormatSetup::Chorus(_) => format!("turn {} of 3", Turn::at(ask.turn).index()),
         FormatSetup::Scene(settings) => format!("beat {} of at most {}", ask.turn + 1, settings.max_beats),
+        FormatSetup::Interview(settings) => format!("about line {}", settings.line),
     }
 }
 

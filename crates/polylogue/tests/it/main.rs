@@ -9,7 +9,10 @@ mod discussion;
 mod folder;
 #[cfg(feature = "local")]
 mod local;
+mod memory;
 mod room;
 mod scene;
 mod server;
 mod sessions;
+mod stage;
+mod why;

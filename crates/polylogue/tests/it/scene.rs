@@ -4,6 +4,7 @@ mod bad_files;
 mod cases;
 mod crash;
 mod examples;
+mod http;
 mod replay;
 
 use std::path::{Path, PathBuf};

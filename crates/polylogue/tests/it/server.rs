@@ -75,6 +75,11 @@ impl Server {
         answer
     }
 
+    /// The records of a session, to its last.
+    pub(crate) fn watch(&self, session: &str) -> Listener {
+        Listener { lines: self.open("GET", &format!("/v1/sessions/{session}/events"), "", ""), id: 0 }
+    }
+
     /// The events of a room after this one.
     pub(crate) fn listen(&self, room: &str, after: u64) -> Listener {
         let header = format!("last-event-id: {after}\r\n");

@@ -35,10 +35,11 @@ pub struct Settings {
     pub agent_mode: AgentMode,
     #[serde(default)]
     pub events: WorldEvents,
-    /// The story that the scene is part of: its characters remember the scenes before.
+    /// The story that the scene is part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story: Option<Arc<str>>,
-    /// Whether the characters write down what they remember, when the scene is over.
+    /// Whether the characters remember: what they bring along from the story's earlier scenes, and what they put
+    /// down when this one is over.
     #[serde(default)]
     pub memory: bool,
     /// How the characters are called in the scene, where it is not as in the cast.

@@ -222,7 +222,10 @@ pub fn waits_for_person(event: &Event) -> Option<bool> {
     match event {
         Event::Started { setup, .. } => match &setup.format {
             FormatSetup::Discussion(settings) => first(&settings.participants),
-            FormatSetup::Collaboration(_) | FormatSetup::Chorus(_) | FormatSetup::Scene(_) => Some(false),
+            FormatSetup::Collaboration(_)
+            | FormatSetup::Chorus(_)
+            | FormatSetup::Scene(_)
+            | FormatSetup::Interview(_) => Some(false),
         },
         Event::Discussion(Decision::Reseated { participants, .. }) => first(participants),
         Event::Discussion(Decision::TurnTaken { next, .. }) => {

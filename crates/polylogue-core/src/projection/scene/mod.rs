@@ -1,4 +1,4 @@
-//! The scene as people and later programs read it: the transcript of seed 001, written and read back; how it went,
+//! The scene as people and later programs read it: the transcript, written and read back; how it went,
 //! beat by beat and in figures; and everything that happened, for whoever wonders.
 
 mod debug;

@@ -18,8 +18,8 @@ use polylogue_runtime::{
     port::{Journal, NoVoice, SystemClock},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, Settings,
-    VoiceInfo, serve,
+    AgentInfo, App, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, SceneRequest,
+    Settings, VoiceInfo, serve,
 };
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
@@ -65,6 +65,10 @@ impl House for BenchHouse {
 
     async fn discussion(&self, _: DiscussionRequest) -> Result<Setup, Refusal> {
         Err(Refusal::request("the bench has no discussions"))
+    }
+
+    async fn scene(&self, _: SceneRequest) -> Result<Setup, Refusal> {
+        Err(Refusal::request("the bench plays no scenes"))
     }
 
     async fn collaboration(&self, _: CollaborationRequest) -> Result<Setup, Refusal> {

@@ -42,7 +42,8 @@ impl Model for Slow {
             | Purpose::Discuss
             | Purpose::Act
             | Purpose::Judge
-            | Purpose::Remember => {
+            | Purpose::Remember
+            | Purpose::Explain => {
                 json!({"text": "A home is a place.", "voice_profile": "plain"})
             }
         };

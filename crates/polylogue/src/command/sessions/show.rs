@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use polylogue_core::{
     Conversation,
-    id::{LineId, SessionId},
+    id::{LineId, Seq, SessionId},
     line::Line,
-    projection::{Costs, Outcome, PlayedScene, request_behind},
+    projection::{Costs, Outcome, PlayedScene, request_at, request_behind},
     reply::Shape,
     setup::FormatSetup,
 };
@@ -89,14 +89,25 @@ fn print_costs(conversation: &Conversation, style: Style) {
     output::line(style.bold(&format!("{} · {}", state(conversation), costs_in_words(&costs))));
 }
 
+/// What a request is shown for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Behind {
+    Line(LineId),
+    Record(Seq),
+}
+
 pub(super) async fn request(
     common: &Common,
     engine: &Engine,
     id: SessionId,
-    line: LineId,
+    behind: Behind,
 ) -> Result<ExitCode, Failure> {
     let records = engine.hub.records(id).await?;
-    let insight = request_behind(&records, line).map_err(|error| Failure::request(error.to_string()))?;
+    let insight = match behind {
+        Behind::Line(line) => request_behind(&records, line),
+        Behind::Record(seq) => request_at(&records, seq),
+    };
+    let insight = insight.map_err(|error| Failure::request(error.to_string()))?;
     let request = &insight.ask.request;
     if common.json {
         let object = json!({
@@ -114,10 +125,11 @@ pub(super) async fn request(
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
-    output::line(style.dim(&format!("{} on {}", insight.ask.id, request.model)));
-    if !insight.is_exact {
-        output::line(style.dim("rebuilt with today's templates: the request that was sent was worded otherwise"));
-    }
+    let sent = match insight.is_exact {
+        true => "exactly as it was sent",
+        false => "rebuilt with today's templates: the request that was sent was worded otherwise",
+    };
+    output::line(style.dim(&format!("{} on {} · {sent}", insight.ask.id, request.model)));
     output::text(request);
     output::line(format!("--- reply\n{}", insight.reply));
     Ok(ExitCode::SUCCESS)

@@ -241,3 +241,16 @@ fn ctrl_c_leaves_what_there_is() {
         ["Bob [TONE: calm] \"Listen.\"", "Alice [TONE: calm] \"Yes?\"", "[SCENE END - Maximum length reached]"];
     assert_eq!(entries(&transcript), wanted);
 }
+
+#[test]
+fn a_limit_leaves_what_there_is() {
+    let theatre = Theatre::new(&["alice", "bob"]);
+    theatre.folder.write("polylogue.toml", "[limits]\nmax_tokens = 6000\n");
+    theatre.replies("  - {agent: bob, turn: 0, reply: '[TONE: calm] \"Listen.\"'}\n");
+    let run = theatre.play(&scene("short", "alice, bob", "initialSpeaker: bob\nevents: off"));
+    assert_eq!((run.status, run.reason()), (0, "limit_tokens"));
+    let transcript = theatre.transcript("short");
+    assert_eq!(entries(&transcript), ["Bob [TONE: calm] \"Listen.\"", "[SCENE END - Token limit reached]"]);
+    let metadata = theatre.metadata("short");
+    assert_eq!((&metadata["success"], &metadata["goalAchieved"]), (&json!(true), &json!(false)));
+}

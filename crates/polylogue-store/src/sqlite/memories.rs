@@ -1,0 +1,92 @@
+//! What the characters of a story remember: a table of places in the journals, and of those that were forgotten.
+
+use std::sync::Arc;
+
+use polylogue_core::{
+    Event, Timestamp,
+    event::Unreadable,
+    format::scene::Decision,
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
+};
+use polylogue_runtime::port::JournalError;
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+
+use super::{
+    failed,
+    writer::{MAX_SEQ, SEQ_BITS},
+};
+
+/// Writes down where somebody remembers something in the session with this key. The story is in the session's first record, which may
+/// have been written long before.
+pub(super) fn write(transaction: &Transaction<'_>, key: i64, remembered: &[(Seq, AgentId)]) -> rusqlite::Result<()> {
+    if remembered.is_empty() {
+        return Ok(());
+    }
+    let mut insert = transaction.prepare_cached(
+        "INSERT OR IGNORE INTO memories (place, story, character)
+         SELECT ?1, event ->> '$.setup.format.story', ?2 FROM journal
+         WHERE place = ?3 AND event ->> '$.setup.format.story' IS NOT NULL",
+    )?;
+    let first = key << SEQ_BITS;
+    for (seq, character) in remembered {
+        insert.execute(params![first + seq.0 as i64, character.as_str(), first + 1])?;
+    }
+    Ok(())
+}
+
+pub(super) fn read(
+    connection: &Connection,
+    character: &AgentId,
+    story: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Memory>, JournalError> {
+    let mut select = connection
+        .prepare_cached(
+            "SELECT sessions.id, journal.seq, journal.at, memories.story, sessions.title, journal.event
+             FROM memories JOIN journal USING (place) JOIN sessions ON sessions.key = journal.session
+             WHERE memories.character = ?1 AND (?2 IS NULL OR memories.story = ?2)
+                 AND NOT EXISTS (SELECT 1 FROM forgotten WHERE forgotten.place = memories.place)
+             ORDER BY journal.at DESC, sessions.id DESC, journal.seq DESC LIMIT ?3",
+        )
+        .map_err(failed)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut found = select.query(params![character.as_str(), story, limit]).map_err(failed)?;
+    let mut memories = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        let event: String = row.get(5).map_err(failed)?;
+        let Event::Scene(Decision::Remembered { character, text }) = Event::decode(&event)? else {
+            return Err(Unreadable::Damaged("a memory is another event".to_owned()).into());
+        };
+        memories.push(memory(row, character, text).map_err(failed)?);
+    }
+    memories.reverse();
+    Ok(memories)
+}
+
+fn memory(row: &Row<'_>, character: AgentId, text: Arc<str>) -> rusqlite::Result<Memory> {
+    let text_of = |at: usize| row.get::<_, String>(at).map(Arc::from);
+    Ok(Memory {
+        session: SessionId::from_bytes(row.get(0)?),
+        seq: Seq(row.get::<_, i64>(1)?.unsigned_abs()),
+        at: Timestamp(row.get::<_, i64>(2)?.unsigned_abs()),
+        story: text_of(3)?,
+        scene: text_of(4)?,
+        character,
+        text,
+    })
+}
+
+/// Forgets what is at these places, all of them or none.
+pub(super) fn forget(connection: &mut Connection, places: &[(SessionId, Seq)]) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut insert = transaction.prepare_cached(
+        "INSERT OR IGNORE INTO forgotten (place)
+         SELECT place FROM memories WHERE place = (SELECT key << ?3 FROM sessions WHERE id = ?1) + ?2",
+    )?;
+    for (session, seq) in places.iter().filter(|(_, seq)| seq.0 <= MAX_SEQ) {
+        insert.execute(params![session.as_bytes(), seq.0 as i64, SEQ_BITS])?;
+    }
+    drop(insert);
+    transaction.commit()
+}

@@ -1,0 +1,40 @@
+//! What characters bring along from the earlier scenes of their story.
+
+use std::sync::Arc;
+
+use polylogue_core::{
+    Setup,
+    format::scene::Settings,
+    id::AgentId,
+    memory::{Budget, recall},
+    setup::FormatSetup,
+};
+use polylogue_runtime::port::{Clock, Journal, SystemClock};
+
+use crate::failure::Failure;
+
+/// Memories of a character that are looked through, the newest; older ones have faded.
+const LOOKED_THROUGH: usize = 200;
+
+/// The same setup, in which the characters of a scene have in mind what they remember of the story.
+pub(crate) async fn brought_along(mut setup: Setup, journal: &dyn Journal) -> Result<Setup, Failure> {
+    let characters: Vec<AgentId> = setup.cast.agents().iter().map(|agent| agent.name.clone()).collect();
+    let FormatSetup::Scene(scene) = &mut setup.format else { return Ok(setup) };
+    let Some(story) = scene.story.clone().filter(|_| scene.memory) else { return Ok(setup) };
+    let about = about(scene, &characters);
+    for character in characters {
+        let known = journal.memories(&character, Some(&story), LOOKED_THROUGH).await?;
+        let recalled: Vec<Arc<str>> = recall(&known, &about, SystemClock.now(), Budget::default());
+        if !recalled.is_empty() {
+            scene.memories.insert(character, recalled);
+        }
+    }
+    Ok(setup)
+}
+
+/// What the scene is about, and who is in it.
+fn about(scene: &Settings, characters: &[AgentId]) -> String {
+    let told = [Some(&scene.prompt), scene.goal.as_ref(), scene.setting.as_ref()];
+    let told = told.into_iter().flatten().map(|text| &**text);
+    told.chain(characters.iter().map(|character| scene.name_of(character))).collect::<Vec<_>>().join("\n")
+}
