@@ -534,3 +534,15 @@ fn everything_that_is_wrong_is_said_at_once() {
     The event " " is for beat 9, and there are 0: 0 to 0
     "#);
 }
+
+#[test]
+fn nothing_is_over_before_everybody_could_speak() {
+    let mut setup = scene(&["alice", "bob"], 5);
+    settings(&mut setup).initial_speaker = Some("bob".parse().unwrap());
+    let over = r#"{"progress": 1, "goalReached": true, "naturalEnd": true}"#;
+    let reply = |ask: &Ask| if ask.id.purpose == Purpose::Judge { Some(over.to_owned()) } else { talkative(ask) };
+    let judgements = |setup| asked(&play(setup, reply)).iter().filter(|ask| ask.contains("judge")).count();
+    assert_eq!(judgements(setup.clone()), 2);
+    settings(&mut setup).initial_speaker = None;
+    assert_eq!(judgements(setup), 1);
+}

@@ -101,7 +101,9 @@ pub(super) struct Outlook<'a> {
 impl Outlook<'_> {
     /// Why the scene is over, and whether it came to its goal.
     pub(super) fn conclusion(&self) -> Option<(Reason, bool)> {
-        if let Some(judgement) = self.judgement {
+        // Nothing is over before everybody could say a word.
+        let is_opening = self.beat == 0 && self.settings.initial_speaker.is_some();
+        if let Some(judgement) = self.judgement.filter(|_| !is_opening) {
             let is_near = judgement.progress >= NEAR_THE_END;
             let all_resolved = self.arcs.iter().all(|arc| *arc == Some(ArcState::Resolved));
             if judgement.goal_reached {
