@@ -5,9 +5,11 @@
 //! the beginning of the next beat, is decided together with it. A character that fails is missed for one beat,
 //! a moderator that fails for one judgement: neither ends the scene.
 
+mod act;
 mod director;
 mod follow;
 mod grammar;
+mod judge;
 mod judgement;
 mod pace;
 mod player;
@@ -21,8 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     director::{Director, Report},
-    follow::Outlook,
-    pace::{BeatFacts, Pace},
+    pace::Pace,
     player::{Player, Standing, Update},
 };
 pub use self::{
@@ -34,14 +35,12 @@ pub use self::{
 use super::{Place, Reaction, Rules, Wants};
 use crate::{
     ask::Request,
-    bracket::{self, Action, ActionKind},
-    cut::cut_after,
+    bracket,
     event::{CallFailure, Event, Record},
     id::{AgentId, AskId, LineId, PersonId, Purpose},
     line::{Delivery, Line, LineKind, Speaker},
     mood::Mood,
     reason::{Ending, Reason},
-    repetition, reply,
     setup::BadSetup,
     stage::Stage,
     step::Rejected,
@@ -52,9 +51,6 @@ pub(crate) use told::action_of;
 pub const MODERATOR: &str = "moderator";
 /// The name of whoever stands in for it.
 pub const STAND_IN: &str = "moderator-fallback";
-
-/// How many lines back something counts as said before.
-const LOOK_BACK: usize = 24;
 
 /// The most of a memory that is kept.
 const MAX_MEMORY_CHARS: usize = 600;
@@ -256,166 +252,6 @@ impl Scene {
             is_circling: self.is_circling(stage),
             feelings: self.feelings(),
         }
-    }
-
-    /// What a character's reply comes to.
-    fn acted(&self, stage: &Stage, ask: &AskId, text: &str) -> Vec<Event> {
-        let Some(player) = self.player(&ask.agent) else { return Vec::new() };
-        let others: Vec<&str> =
-            self.players.iter().filter(|other| other.id != player.id).map(|other| &*other.name).collect();
-        let (action, problems) = bracket::read(text, &player.name, &others);
-        let mut events = Vec::new();
-        if !problems.is_empty() {
-            events.push(Event::Scene(Decision::Salvaged { ask: ask.clone(), problems }));
-        }
-        let kind = match action.kind {
-            ActionKind::Silent => {
-                let nonverbal = action.nonverbal;
-                events.push(Event::Scene(Decision::StayedSilent { ask: ask.clone(), nonverbal }));
-                return events;
-            }
-            ActionKind::Speak => LineKind::Speak,
-            ActionKind::Interrupt => LineKind::Interrupt,
-            ActionKind::React => LineKind::React,
-        };
-        let cut = action.after.as_deref().and_then(|phrase| self.interrupted(stage, &ask.agent, phrase));
-        events.push(self.line(ask, kind, action));
-        events.extend(cut);
-        events
-    }
-
-    fn line(&self, ask: &AskId, kind: LineKind, action: Action) -> Event {
-        let to = action.to.as_deref().and_then(|name| {
-            let named = |player: &&Player| *player.name == *name;
-            self.players.iter().find(named).map(|player| player.id.clone())
-        });
-        // What is done without a word is what there is to read.
-        let text = match kind {
-            LineKind::React => action.nonverbal.join("; ").into(),
-            _ => action.text,
-        };
-        Event::LineSpoken {
-            speaker: Speaker::Agent(ask.agent.clone()),
-            kind,
-            text,
-            ask: Some(ask.clone()),
-            to,
-            voice: None,
-            delivery: Delivery { tone: action.tone, nonverbal: action.nonverbal, interrupts_after: action.after },
-        }
-    }
-
-    /// The cut that an interruption makes: in the newest line of another, of this beat or the one before, that
-    /// has the phrase and goes on after it. Without such a line nothing is cut, and the words stand for themselves.
-    fn interrupted(&self, stage: &Stage, by: &AgentId, phrase: &str) -> Option<Event> {
-        let heard = &stage.transcript().lines()[self.begins[0]..];
-        let is_cut = |line: &&Line| {
-            let is_spoken = matches!(line.kind, LineKind::Speak | LineKind::Interrupt);
-            let is_anothers = line.speaker != Speaker::Agent(by.clone());
-            let goes_on = || {
-                let rest = cut_after(&line.text, phrase).map(|end| &line.text[end..]);
-                rest.is_some_and(|rest| rest.chars().any(char::is_alphanumeric))
-            };
-            is_spoken && is_anothers && line.cut_after.is_none() && goes_on()
-        };
-        let line = heard.iter().rev().find(is_cut)?;
-        Some(Event::LineCut { line: line.id, after: phrase.into(), by: by.clone() })
-    }
-
-    fn judged(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
-        let reading = reply::read(text, &self.director.shape);
-        let events = match reading.value {
-            Ok(value) => {
-                let judgement = judgement::from_value(&value, &self.settings, stage.cast());
-                let following = self.what_follows(stage, Some(&judgement));
-                let judged = Event::Scene(Decision::Judged { beat: ask.turn, judgement });
-                [vec![judged], following].concat()
-            }
-            Err(problem) if !self.director.is_asked_again() => {
-                vec![Event::Scene(Decision::Reasked { ask: ask.clone(), problem: problem.to_string() })]
-            }
-            Err(problem) => self.unjudged(stage, format!("the judgement could not be used, twice: {problem}")),
-        };
-        Reaction { repairs: reading.repairs, events }
-    }
-
-    fn unjudged(&self, stage: &Stage, problem: String) -> Vec<Event> {
-        let stands_in = self.director.stand_in(stage.cast());
-        let unjudged = Event::Scene(Decision::Unjudged { beat: self.beat, problem, stands_in });
-        [vec![unjudged], self.what_follows(stage, None)].concat()
-    }
-
-    /// What follows from this beat, with the judgement of it if there is one.
-    fn what_follows(&self, stage: &Stage, judgement: Option<&Judgement>) -> Vec<Event> {
-        let spoke = self.who(|player| player.standing == Standing::Spoke);
-        let failed = self.who(|player| player.standing == Standing::Failed);
-        let is_circling = self.is_circling(stage);
-        let mut pace = self.pace.clone();
-        pace.count(self.facts(&spoke, &failed, is_circling));
-        let arcs = self.arcs_with(judgement);
-        let arcs: Vec<Option<ArcState>> = self.players.iter().map(|player| arcs.get(&player.id).copied()).collect();
-        let outlook = Outlook {
-            settings: &self.settings,
-            seed: stage.setup().seed,
-            beat: self.beat,
-            max_beats: self.max_beats,
-            pace: &pace,
-            is_silent: spoke.is_empty(),
-            arcs: &arcs,
-            judgement,
-        };
-        let moods = self.moods(stage);
-        let mut events = vec![Event::Scene(Decision::BeatEnded { beat: self.beat, spoke, failed, is_circling, moods })];
-        if let Some((reason, goal_achieved)) = outlook.conclusion() {
-            events.push(Event::Scene(Decision::Concluded { reason, goal_achieved }));
-            return events;
-        }
-        events.extend(outlook.world_events().into_iter().map(|text| by_moderator(LineKind::Event, text, None)));
-        events.push(Event::Scene(Decision::BeatBegun { beat: self.beat + 1, notes: outlook.notes() }));
-        events
-    }
-
-    fn facts<'a>(&self, spoke: &'a [AgentId], failed: &[AgentId], is_circling: bool) -> BeatFacts<'a> {
-        let asked = self.players.iter().filter(|player| player.standing != Standing::Out).count();
-        BeatFacts { spoke, all_failed: failed.len() == asked, is_circling }
-    }
-
-    fn arcs_with(&self, judgement: Option<&Judgement>) -> BTreeMap<AgentId, ArcState> {
-        let mut arcs = self.arcs.clone();
-        for on in judgement.iter().flat_map(|judgement| &judgement.characters) {
-            if let Some(arc) = on.arc {
-                arcs.insert(on.character.clone(), arc);
-            }
-        }
-        arcs
-    }
-
-    /// The moods after this beat.
-    fn moods(&self, stage: &Stage) -> BTreeMap<AgentId, Mood> {
-        let lines = self.lines_of_beat(stage);
-        let after = |player: &Player| {
-            let own = lines.iter().filter(|line| line.speaker == Speaker::Agent(player.id.clone()));
-            let tones = own.filter_map(|line| line.delivery.tone.as_deref());
-            tones.fold(player.mood.faded(), Mood::with_tone)
-        };
-        self.players.iter().map(|player| (player.id.clone(), after(player))).collect()
-    }
-
-    /// Whether everything that was said in this beat its speakers had said before.
-    fn is_circling(&self, stage: &Stage) -> bool {
-        let spoken = |line: &&Line| matches!(line.kind, LineKind::Speak | LineKind::Interrupt);
-        let lines = stage.transcript().lines();
-        let mut said = self.lines_of_beat(stage).iter().filter(spoken).peekable();
-        let is_repeat = |line: &Line| {
-            let until = lines[..line.id.0 as usize].iter().filter(spoken);
-            let until: Vec<(&str, &str)> = until.map(|line| (line.speaker.name(), &*line.text)).collect();
-            repetition::repeats(&until, LOOK_BACK).is_some()
-        };
-        said.peek().is_some() && said.all(is_repeat)
-    }
-
-    fn lines_of_beat<'a>(&self, stage: &'a Stage) -> &'a [Line] {
-        &stage.transcript().lines()[self.begins[1]..]
     }
 
     fn conclude(&mut self, reason: Reason) {

@@ -1,0 +1,77 @@
+//! What a character's reply comes to: a line, silence, and the cut that an interruption makes.
+
+use super::{Decision, Scene, player::Player};
+use crate::{
+    bracket::{self, Action, ActionKind},
+    cut::cut_after,
+    event::Event,
+    id::{AgentId, AskId},
+    line::{Delivery, Line, LineKind, Speaker},
+    stage::Stage,
+};
+
+impl Scene {
+    /// What a character's reply comes to.
+    pub(super) fn acted(&self, stage: &Stage, ask: &AskId, text: &str) -> Vec<Event> {
+        let Some(player) = self.player(&ask.agent) else { return Vec::new() };
+        let others: Vec<&str> =
+            self.players.iter().filter(|other| other.id != player.id).map(|other| &*other.name).collect();
+        let (action, problems) = bracket::read(text, &player.name, &others);
+        let mut events = Vec::new();
+        if !problems.is_empty() {
+            events.push(Event::Scene(Decision::Salvaged { ask: ask.clone(), problems }));
+        }
+        let kind = match action.kind {
+            ActionKind::Silent => {
+                let nonverbal = action.nonverbal;
+                events.push(Event::Scene(Decision::StayedSilent { ask: ask.clone(), nonverbal }));
+                return events;
+            }
+            ActionKind::Speak => LineKind::Speak,
+            ActionKind::Interrupt => LineKind::Interrupt,
+            ActionKind::React => LineKind::React,
+        };
+        let cut = action.after.as_deref().and_then(|phrase| self.interrupted(stage, &ask.agent, phrase));
+        events.push(self.line(ask, kind, action));
+        events.extend(cut);
+        events
+    }
+
+    fn line(&self, ask: &AskId, kind: LineKind, action: Action) -> Event {
+        let to = action.to.as_deref().and_then(|name| {
+            let named = |player: &&Player| *player.name == *name;
+            self.players.iter().find(named).map(|player| player.id.clone())
+        });
+        // What is done without a word is what there is to read.
+        let text = match kind {
+            LineKind::React => action.nonverbal.join("; ").into(),
+            _ => action.text,
+        };
+        Event::LineSpoken {
+            speaker: Speaker::Agent(ask.agent.clone()),
+            kind,
+            text,
+            ask: Some(ask.clone()),
+            to,
+            voice: None,
+            delivery: Delivery { tone: action.tone, nonverbal: action.nonverbal, interrupts_after: action.after },
+        }
+    }
+
+    /// The cut that an interruption makes: in the newest line of another, of this beat or the one before, that
+    /// has the phrase and goes on after it. Without such a line nothing is cut, and the words stand for themselves.
+    fn interrupted(&self, stage: &Stage, by: &AgentId, phrase: &str) -> Option<Event> {
+        let heard = &stage.transcript().lines()[self.begins[0]..];
+        let is_cut = |line: &&Line| {
+            let is_spoken = matches!(line.kind, LineKind::Speak | LineKind::Interrupt);
+            let is_anothers = line.speaker != Speaker::Agent(by.clone());
+            let goes_on = || {
+                let rest = cut_after(&line.text, phrase).map(|end| &line.text[end..]);
+                rest.is_some_and(|rest| rest.chars().any(char::is_alphanumeric))
+            };
+            is_spoken && is_anothers && line.cut_after.is_none() && goes_on()
+        };
+        let line = heard.iter().rev().find(is_cut)?;
+        Some(Event::LineCut { line: line.id, after: phrase.into(), by: by.clone() })
+    }
+}
