@@ -9,8 +9,8 @@ use polylogue_core::{
     format::collaboration::Settings,
     id::SessionId,
     money::Price,
-    reply,
     setup::{Agent, Cast, FormatSetup, Limits, Sampling},
+    text::reply,
 };
 
 const AGENTS: [&str; 3] = ["a0", "a1", "a2"];
@@ -27,7 +27,7 @@ fn setup() -> Setup {
     let settings = Settings::new("go", "a0".parse().unwrap(), 10_000);
     Setup {
         id: SessionId::from_bytes([1; 16]),
-        format: FormatSetup::Collaboration(settings),
+        format: FormatSetup::new(settings),
         cast: Cast::new(AGENTS.iter().map(agent).collect(), vec!["you".parse().unwrap()]).unwrap(),
         limits: Limits { max_tokens: u64::MAX, ..Limits::default() },
         seed: 1,

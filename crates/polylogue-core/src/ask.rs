@@ -1,14 +1,14 @@
 //! One request to a model, complete: what a connector turns into its vendor's wire form.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     id::AskId,
     ledger::{Usage, estimate_tokens},
-    reply::Shape,
     setup::{ModelRef, Sampling},
+    text::reply::Shape,
 };
 
 /// A request and the place in the conversation that it is for.
@@ -23,11 +23,11 @@ pub struct Ask {
 pub struct Request {
     pub model: ModelRef,
     /// Persona and rules: the fixed head.
-    pub system: Arc<str>,
+    pub system: Text,
     /// What this agent was told and said before, oldest first.
     pub thread: Thread,
     /// What it is told now.
-    pub prompt: Arc<str>,
+    pub prompt: Text,
     /// The form of the reply; `None` for plain text.
     pub shape: Option<Arc<Shape>>,
     /// The form of a reply that is no JSON, as a Lark grammar. Models that decode by a grammar are held to it;
@@ -47,7 +47,7 @@ impl Request {
     /// The most that this request can use: all of its input and all of the output it is allowed.
     pub fn estimate(&self) -> Usage {
         Usage {
-            input: estimate_tokens(&self.system) + self.thread.tokens + estimate_tokens(&self.prompt),
+            input: self.system.tokens + self.thread.tokens + self.prompt.tokens,
             output: self.max_output_tokens().into(),
             estimated: true,
             ..Usage::default()
@@ -55,7 +55,18 @@ impl Request {
     }
 
     pub fn digest(&self) -> Digest {
-        let mut digest = self.thread.digest;
+        self.thread.digest.with(self.system.digest).with(self.prompt.digest)
+    }
+
+    /// Whether this is the request that was recorded with this digest. Journals that were written before texts had
+    /// digests of their own have one of all bytes in a row.
+    pub fn has_digest(&self, recorded: Digest) -> bool {
+        recorded == self.digest() || recorded == self.digest_of_all_bytes()
+    }
+
+    fn digest_of_all_bytes(&self) -> Digest {
+        let mut digest = Digest::default();
+        self.thread.messages().iter().for_each(|message| digest.add(&message.text));
         digest.add(&self.system);
         digest.add(&self.prompt);
         digest
@@ -91,8 +102,60 @@ pub struct Message {
     pub text: Arc<str>,
 }
 
-/// An agent's side of the conversation. Shared with requests under way, so a turn costs the same
-/// however long the thread has become.
+/// A text that is sent, with what is counted of it. Both are counted once, however often the text is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    text: Arc<str>,
+    tokens: u64,
+    digest: Digest,
+}
+
+impl Text {
+    pub fn shared(&self) -> Arc<str> {
+        self.text.clone()
+    }
+}
+
+impl From<Arc<str>> for Text {
+    fn from(text: Arc<str>) -> Text {
+        Text { tokens: estimate_tokens(&text), digest: Digest::of(&text), text }
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Arc::<str>::from(text).into()
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Arc::<str>::from(text).into()
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(f)
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(serializer)
+    }
+}
+
+/// An agent's side of the conversation. Requests under way share it, so a turn costs the same however long the
+/// thread has become.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
     messages: Arc<Vec<Message>>,
@@ -101,9 +164,10 @@ pub struct Thread {
 }
 
 impl Thread {
-    pub fn push(&mut self, role: Role, text: Arc<str>) {
-        self.tokens += estimate_tokens(&text);
-        self.digest.add(&text);
+    pub fn push(&mut self, role: Role, text: Text) {
+        let Text { text, tokens, digest } = text;
+        self.tokens += tokens;
+        self.digest = self.digest.with(digest);
         Arc::make_mut(&mut self.messages).push(Message { role, text });
     }
 
@@ -139,7 +203,26 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds a text and its end, so that `ab` + `c` is not `a` + `bc`.
+    /// The digest of one text, eight bytes at a time.
+    pub fn of(text: &str) -> Digest {
+        let mut digest = Digest(text.len() as u64);
+        let mut words = text.as_bytes().chunks_exact(8);
+        for word in &mut words {
+            digest = digest.with(Digest(u64::from_le_bytes(word.try_into().expect("a word has eight bytes"))));
+        }
+        let mut rest = [0; 8];
+        rest[..words.remainder().len()].copy_from_slice(words.remainder());
+        digest.with(Digest(u64::from_le_bytes(rest)))
+    }
+
+    /// This digest and another after it. Their order counts.
+    #[must_use]
+    pub fn with(self, next: Digest) -> Digest {
+        let product = u128::from(self.0 ^ 0x9e37_79b9_7f4a_7c15) * u128::from(next.0 ^ 0xd6e8_feb8_6659_fd93);
+        Digest((product as u64) ^ ((product >> 64) as u64) ^ self.0.rotate_left(23))
+    }
+
+    /// Adds a text and its end byte by byte, so that `ab` + `c` is not `a` + `bc`.
     pub fn add(&mut self, text: &str) {
         for byte in text.bytes().chain([0xff]) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -172,5 +255,14 @@ mod tests {
         assert_eq!(of(&["a", "b"]), of(&["a", "b"]));
         assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
         assert_ne!(of(&["a", "b"]), of(&["b", "a"]));
+        let texts =
+            ["", "\0", "a", "a\0", "ab", "ba", "abcdefgh", "abcdefg", "abcdefghi", "ABCDEFGH", "abcdefghabcdefgh"];
+        for (at, one) in texts.iter().enumerate() {
+            for other in &texts[at + 1..] {
+                assert_ne!(Digest::of(one), Digest::of(other), "{one:?} and {other:?}");
+                let both = |first, second| Digest::default().with(Digest::of(first)).with(Digest::of(second));
+                assert_ne!(both(one, other), both(other, one), "{one:?} and {other:?}");
+            }
+        }
     }
 }

@@ -3,27 +3,39 @@
 //! Nothing is remembered that the journal does not say. So running, resuming after a crash, forking and
 //! replaying are one code path: fold the records there are, then ask what is next.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use crate::{
     ask::Ask,
     event::{Event, Origin, Record, VERSION},
-    format::{Format, Place, Wants, discussion::Participant},
+    format::{AnyRules, Decision, Happened, Place, Rules, Wants},
     id::{AskId, LineId, PersonId, Seq},
     ledger::{Usage, estimate_tokens},
     line::{Line, Speaker},
     reason::Reason,
-    setup::{BadSetup, Cast, Change, Setup},
+    setup::{BadSetup, Change, Setup},
     stage::Stage,
     step::{Answer, Cut, Halt, Input, Rejected, Step},
     time::Timestamp,
 };
 
 /// A session as its journal makes it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Conversation {
     stage: Stage,
-    format: Format,
+    rules: Box<dyn AnyRules>,
+}
+
+impl Clone for Conversation {
+    fn clone(&self) -> Conversation {
+        Conversation { stage: self.stage.clone(), rules: self.rules.boxed() }
+    }
+}
+
+impl PartialEq for Conversation {
+    fn eq(&self, other: &Conversation) -> bool {
+        self.stage == other.stage && self.rules.is_same(&*other.rules)
+    }
 }
 
 impl Conversation {
@@ -35,7 +47,10 @@ impl Conversation {
         let event = Event::Started { version: VERSION, setup: Arc::new(setup) };
         let first = Record { seq: Seq::START.next(), at, event };
         match Conversation::from_first(&first) {
-            Ok(conversation) => Ok((conversation, first)),
+            Ok(conversation) => {
+                conversation.rules.try_templates(&conversation.stage)?;
+                Ok((conversation, first))
+            }
             Err(NotAJournal::BadSetup(problem)) => Err(problem),
             Err(NotAJournal::Empty | NotAJournal::Gap { .. }) => unreachable!("the record is a first one"),
         }
@@ -56,34 +71,39 @@ impl Conversation {
 
     fn from_first(first: &Record) -> Result<Conversation, NotAJournal> {
         let Event::Started { setup, .. } = &first.event else { return Err(NotAJournal::Empty) };
-        let mut stage = Stage::new(setup.clone(), first.at)?;
-        let format = Format::new(setup, &mut stage, first)?;
-        Ok(Conversation { stage, format })
+        let mut stage = Stage::new(setup.clone(), first)?;
+        let rules = setup.format.rules(&mut stage, first);
+        Ok(Conversation { stage, rules })
     }
 
     pub fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// How many beats are over, where the format counts beats.
-    pub fn beats(&self) -> Option<u32> {
-        self.format.rules().beats()
+    /// The rules as their format knows them, for its own views; `None` for another format.
+    pub(crate) fn rules<R: Rules>(&self) -> Option<&R> {
+        (&*self.rules as &dyn Any).downcast_ref()
+    }
+
+    /// Where an ask stands in what the format counts, in words: `round 2 of 6`.
+    pub fn counter(&self, ask: &AskId) -> String {
+        self.rules.counter(ask)
     }
 
     /// Where the clip of a line lies within the session's folder: folders, then the file's name without its
     /// ending. Empty where the format has no wish.
     pub fn clip_place(&self, line: &Line) -> Vec<String> {
-        self.format.rules().clip_place(&self.stage, line)
+        self.rules.clip_place(&self.stage, line)
     }
 
     /// What is to be done, whether or not it is under way already. Safe to call at any time, any number
     /// of times: it changes nothing.
     pub fn next(&self) -> Vec<Step> {
-        if self.stage.ended().is_some() {
+        if self.stage.ended().is_some() || !self.stage.unread().is_empty() {
             return Vec::new();
         }
         let mut steps: Vec<Step> = self.stage.wanted_clips().map(Step::Speak).collect();
-        match self.format.rules().wants(&self.stage) {
+        match self.rules.wants(&self.stage) {
             Wants::End(reason) => self.end_when_idle(reason, &mut steps),
             Wants::Await(person) => steps.push(Step::AwaitHuman(person)),
             Wants::Asks(places) => self.ask_within_limits(places, None, &mut steps),
@@ -98,7 +118,7 @@ impl Conversation {
         let mut committed = self.stage.committed();
         for place in places {
             let id = self.stage.ask_at(place);
-            let ask = Ask { request: self.format.rules().request(&self.stage, &id), id };
+            let ask = Ask { request: self.rules.request(&self.stage, &id), id };
             if !self.stage.is_open(&ask.id)
                 && let Err(limit) = self.stage.commit(&ask, &mut committed)
             {
@@ -129,6 +149,9 @@ impl Conversation {
 
     /// What an input means. Decides, changes nothing.
     pub fn on(&self, input: Input) -> Result<Vec<Event>, Rejected> {
+        if let Some(what) = self.stage.unread().first() {
+            return Err(Rejected::Unread(what.clone()));
+        }
         if let Input::ResumePressed { change } = input {
             return self.on_resume(change);
         }
@@ -142,7 +165,7 @@ impl Conversation {
         if let Some(reason) = self.stage.ended() {
             return match input {
                 Input::HumanSaid { who, text, origin } => self.on_human_after(reason, who, text, origin),
-                Input::Reseated { participants, cast } => self.on_reseat(participants, cast),
+                Input::Proposed { decision } => self.on_proposal(&decision),
                 _ => Err(Rejected::Ended(reason)),
             };
         }
@@ -150,25 +173,21 @@ impl Conversation {
             Input::Answered { ask, answer } => self.on_answer(ask, answer),
             Input::AskFailed { ask, failure, usage, retries } => {
                 self.must_be_open(&ask)?;
-                let consequences = self.format.rules().failed(&self.stage, &ask, &failure);
-                let mut events = vec![Event::AskFailed { ask, failure, usage, retries }];
-                events.extend(consequences);
-                Ok(events)
+                let follows = self.rules.on(&self.stage, Happened::Failed { ask: &ask, failure: &failure })?;
+                Ok(followed(Event::AskFailed { ask, failure, usage, retries }, follows.events))
             }
             Input::ClipMade { line, clip } => {
                 self.must_want_clip(line)?;
-                let mut events = vec![Event::ClipMade { line, clip }];
-                events.extend(self.format.rules().clipped(&self.stage, line, true));
-                Ok(events)
+                let follows = self.rules.on(&self.stage, Happened::Clipped { line, is_made: true })?;
+                Ok(followed(Event::ClipMade { line, clip }, follows.events))
             }
             Input::ClipFailed { line, error } => {
                 self.must_want_clip(line)?;
-                let mut events = vec![Event::ClipFailed { line, error }];
-                events.extend(self.format.rules().clipped(&self.stage, line, false));
-                Ok(events)
+                let follows = self.rules.on(&self.stage, Happened::Clipped { line, is_made: false })?;
+                Ok(followed(Event::ClipFailed { line, error }, follows.events))
             }
             Input::HumanSaid { who, text, origin } => self.on_human(who, text, origin),
-            Input::Reseated { participants, cast } => self.on_reseat(participants, cast),
+            Input::Proposed { decision } => self.on_proposal(&decision),
             Input::Halted { why, cut } => Ok(self.on_halt(why, cut)),
             Input::ResumePressed { .. } => unreachable!("handled above"),
         }
@@ -177,31 +196,27 @@ impl Conversation {
     /// Folds one record: the only thing that changes a conversation.
     pub fn apply(&mut self, record: &Record) {
         self.stage.apply(record);
-        self.format.rules_mut().apply(&mut self.stage, record);
+        self.rules.apply(&mut self.stage, record);
     }
 
     fn on_answer(&self, ask: AskId, answer: Answer) -> Result<Vec<Event>, Rejected> {
         self.must_be_open(&ask)?;
         let mut usage = answer.usage.unwrap_or_else(|| self.estimate(&ask, &answer.text));
         usage += answer.wasted;
-        let reaction = self.format.rules().answered(&self.stage, &ask, &answer.text);
+        let reaction = self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &answer.text })?;
         let (text, retries, repairs) = (answer.text, answer.retries, reaction.repairs);
-        let mut events = vec![Event::Answered { ask, text, usage, retries, repairs }];
-        events.extend(reaction.events);
-        Ok(events)
+        Ok(followed(Event::Answered { ask, text, usage, retries, repairs }, reaction.events))
     }
 
     fn on_human(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {
         self.must_be_sayable(&who, &text)?;
-        self.format.rules().may_speak(&self.stage, &who)?;
-        let consequences = self.format.rules().heard(&self.stage, &who);
-        let mut events = vec![Event::HumanSpoke { who, text, origin }];
-        events.extend(consequences);
-        Ok(events)
+        self.rules.may_speak(&self.stage, &who)?;
+        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who })?;
+        Ok(followed(Event::HumanSpoke { who, text, origin }, follows.events))
     }
 
-    fn on_reseat(&self, participants: Vec<Participant>, cast: Cast) -> Result<Vec<Event>, Rejected> {
-        self.format.rules().reseat(&self.stage, participants, cast)
+    fn on_proposal(&self, decision: &Decision) -> Result<Vec<Event>, Rejected> {
+        Ok(self.rules.on(&self.stage, Happened::Proposed(decision))?.events)
     }
 
     /// A person speaks when all is over: some formats begin again with that.
@@ -212,7 +227,7 @@ impl Conversation {
         text: Arc<str>,
         origin: Origin,
     ) -> Result<Vec<Event>, Rejected> {
-        self.format.rules().may_reopen(&self.stage, reason)?;
+        self.rules.may_reopen(&self.stage, reason)?;
         self.must_be_sayable(&who, &text)?;
         let resumed = Event::Resumed { version: VERSION, change: Change::default() };
         Ok(vec![resumed, Event::HumanSpoke { who, text, origin }])
@@ -233,8 +248,8 @@ impl Conversation {
 
     fn on_halt(&self, why: Halt, mut cut: Vec<Cut>) -> Vec<Event> {
         let reason = match why {
-            Halt::StopPressed => Reason::Cancelled,
-            Halt::TimeIsUp => Reason::LimitSeconds,
+            Halt::StopPressed => Reason::CANCELLED,
+            Halt::TimeIsUp => Reason::LIMIT_SECONDS,
         };
         let mut events = Vec::with_capacity(cut.len() + 1);
         for ask in self.stage.open_asks() {
@@ -249,13 +264,13 @@ impl Conversation {
 
     fn on_resume(&self, change: Change) -> Result<Vec<Event>, Rejected> {
         if let Some(reason) = self.stage.ended() {
-            self.format.rules().may_resume(&self.stage, reason, &change)?;
+            self.rules.may_resume(&self.stage, reason, &change)?;
         }
         Ok(vec![Event::Resumed { version: VERSION, change }])
     }
 
     fn ended(&self, reason: Reason) -> Event {
-        Event::Ended { reason, notice: self.format.rules().notice(&self.stage, reason) }
+        Event::Ended { reason, notice: self.rules.notice(&self.stage, reason) }
     }
 
     /// The usage of a call whose provider did not say: all that was sent, and what came.
@@ -271,6 +286,14 @@ impl Conversation {
     fn must_want_clip(&self, line: LineId) -> Result<(), Rejected> {
         if self.stage.wanted_clips().any(|wanted| wanted == line) { Ok(()) } else { Err(Rejected::NoSuchClip(line)) }
     }
+}
+
+/// An event, and what follows from it.
+fn followed(event: Event, follows: Vec<Event>) -> Vec<Event> {
+    let mut events = Vec::with_capacity(1 + follows.len());
+    events.push(event);
+    events.extend(follows);
+    events
 }
 
 /// Records that are no session.

@@ -3,19 +3,19 @@
 //! Decisions are events of their own, so that an old journal means the same to a newer parser. An event that
 //! was once written is never changed in meaning: a change raises [`VERSION`], and old forms stay readable.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     ask::Digest,
-    format::{chorus, collaboration, discussion, scene},
+    format::{Decision, Recorded, Remark},
     id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::Usage,
     line::{Clip, Delivery, LineKind, Speaker},
     reason::Reason,
-    reply::Repair,
     setup::{Change, Setup},
+    text::reply::Repair,
     time::Timestamp,
 };
 
@@ -111,15 +111,6 @@ pub enum Event {
         origin: Origin,
     },
 
-    /// What only a collaboration decides.
-    Collaboration(collaboration::Decision),
-    /// What only a chorus decides.
-    Chorus(chorus::Decision),
-    /// What only a discussion decides.
-    Discussion(discussion::Decision),
-    /// What only a scene decides.
-    Scene(scene::Decision),
-
     /// The last event, unless the session is resumed.
     Ended {
         reason: Reason,
@@ -127,6 +118,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Arc<str>>,
     },
+
+    /// What only the session's format decides. Shared code passes it over; [`Event::decided`] opens it.
+    #[serde(skip)]
+    Decided(Decision),
 }
 
 fn none(n: &u32) -> bool {
@@ -134,16 +129,25 @@ fn none(n: &u32) -> bool {
 }
 
 impl Event {
+    /// The event of a decision of one format.
+    pub fn decision(decision: impl Recorded) -> Event {
+        Event::Decided(Decision::new(decision))
+    }
+
+    /// The decision, where it is one of this format.
+    pub fn decided<D: Recorded>(&self) -> Option<&D> {
+        match self {
+            Event::Decided(decision) => decision.open(),
+            _ => None,
+        }
+    }
+
     /// Whether this event only says what follows from the one before it. A journal is never cut before such
     /// an event: they were written together.
     pub fn is_consequence(&self) -> bool {
         match self {
-            Event::Discussion(decision) => decision.is_consequence(),
-            Event::LineSpoken { .. }
-            | Event::LineCut { .. }
-            | Event::Collaboration(_)
-            | Event::Chorus(_)
-            | Event::Scene(_) => true,
+            Event::Decided(decision) => decision.is_consequence(),
+            Event::LineSpoken { .. } | Event::LineCut { .. } => true,
             Event::Started { .. }
             | Event::Forked { .. }
             | Event::Resumed { .. }
@@ -158,17 +162,87 @@ impl Event {
         }
     }
 
+    /// The ask that the event is about.
+    pub fn ask(&self) -> Option<&AskId> {
+        match self {
+            Event::Asked { ask, .. }
+            | Event::Answered { ask, .. }
+            | Event::AskFailed { ask, .. }
+            | Event::AskCut { ask, .. } => Some(ask),
+            Event::LineSpoken { ask, .. } => ask.as_ref(),
+            Event::Decided(decision) => decision.ask(),
+            Event::Started { .. }
+            | Event::Forked { .. }
+            | Event::Resumed { .. }
+            | Event::LineCut { .. }
+            | Event::ClipMade { .. }
+            | Event::ClipFailed { .. }
+            | Event::HumanSpoke { .. }
+            | Event::Ended { .. } => None,
+        }
+    }
+
+    /// Whether it is a person's turn from here on, where the event says so. What the list of sessions shows as
+    /// waiting follows from it.
+    pub fn awaits_person(&self) -> Option<bool> {
+        match self {
+            Event::Started { setup, .. } => Some(setup.format.awaits_person()),
+            Event::Decided(decision) => decision.awaits_person(),
+            _ => None,
+        }
+    }
+
+    /// What the log says of the event.
+    pub fn remark(&self) -> Option<Remark> {
+        match self {
+            Event::AskFailed { ask, failure, .. } => {
+                Some(Remark::warning(format!("a call failed: {ask}: {}", failure.message)))
+            }
+            Event::ClipFailed { line, error } => {
+                Some(Remark::warning(format!("the clip of line {line} could not be made: {error}")))
+            }
+            Event::Decided(decision) => decision.remark(),
+            _ => None,
+        }
+    }
+
+    /// What this version cannot read of the event: it was written by a newer one.
+    pub fn unread(&self) -> Option<String> {
+        let purpose = self.ask().map(|ask| ask.purpose).filter(|purpose| !purpose.is_known());
+        let purpose = purpose.map(|purpose| format!("the purpose `{purpose}`"));
+        match self {
+            Event::Started { setup, .. } => setup.format.unread(),
+            Event::Decided(decision) => decision.unread().or(purpose),
+            Event::LineSpoken { kind, .. } if !kind.is_known() => Some(format!("the kind of line `{kind}`")),
+            Event::Ended { reason, .. } if !reason.is_known() => Some(format!("the reason `{reason}`")),
+            _ => purpose,
+        }
+    }
+
     pub fn encode(&self) -> String {
-        serde_json::to_string(self).expect("events have string keys and finite numbers")
+        match self {
+            Event::Decided(decision) => decision.encode(),
+            event => serde_json::to_string(event).expect("events have string keys and finite numbers"),
+        }
     }
 
     pub fn decode(json: &str) -> Result<Event, Unreadable> {
+        let head: Head = serde_json::from_str(json).map_err(|error| Unreadable::Damaged(error.to_string()))?;
+        if head.decision.is_some() {
+            return Ok(Event::Decided(Decision::decode(&head.r#type, json)));
+        }
         match serde_json::from_str::<Event>(json) {
             Ok(event) => match event.version() {
                 Some(version) if version > VERSION => Err(Unreadable::Newer { version }),
                 _ => Ok(event),
             },
-            Err(error) => Err(Unreadable::of(json, &error)),
+            Err(_) if head.version > Some(VERSION) => {
+                Err(Unreadable::Newer { version: head.version.unwrap_or_default() })
+            }
+            Err(error) if error.to_string().starts_with("unknown variant") => {
+                Err(Unreadable::Unknown(head.r#type.into_owned()))
+            }
+            Err(error) => Err(Unreadable::Damaged(error.to_string())),
         }
     }
 
@@ -182,7 +256,7 @@ impl Event {
     }
 }
 
-/// How a person's words came in, as far as whoever passed them on said so.
+/// How a person's words came in, as far as the caller said so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Origin {
@@ -230,12 +304,29 @@ pub enum FailureKind {
 }
 
 /// An event with its place and time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub seq: Seq,
     pub at: Timestamp,
-    #[serde(flatten)]
     pub event: Event,
+}
+
+/// The event's own fields, after its place and time.
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Placed<'a, E> {
+            seq: Seq,
+            at: Timestamp,
+            #[serde(flatten)]
+            event: &'a E,
+        }
+        let (seq, at) = (self.seq, self.at);
+        match &self.event {
+            Event::Decided(event) => Placed { seq, at, event }.serialize(serializer),
+            event => Placed { seq, at, event }.serialize(serializer),
+        }
+    }
 }
 
 /// Why a recorded event cannot be read.
@@ -251,17 +342,13 @@ pub enum Unreadable {
     Damaged(String),
 }
 
-impl Unreadable {
-    fn of(json: &str, error: &serde_json::Error) -> Unreadable {
-        #[derive(Deserialize)]
-        struct Head {
-            r#type: String,
-            version: Option<u32>,
-        }
-        match serde_json::from_str::<Head>(json) {
-            Ok(Head { version: Some(version), .. }) if version > VERSION => Unreadable::Newer { version },
-            Ok(head) if error.to_string().starts_with("unknown variant") => Unreadable::Unknown(head.r#type),
-            _ => Unreadable::Damaged(error.to_string()),
-        }
-    }
+/// What every recorded event begins with.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+    version: Option<u32>,
+    /// Set in the decisions of formats.
+    #[serde(borrow)]
+    decision: Option<Cow<'a, str>>,
 }

@@ -8,6 +8,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use crate::purpose::Purpose;
+
 /// One recorded conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -23,7 +25,7 @@ impl SessionId {
         self.0.as_bytes()
     }
 
-    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
 
@@ -180,67 +182,12 @@ name_id!(
     Person
 );
 
-/// What an ask is for. A format gives each of its purposes one schema and one prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// Take one's turn in a collaboration.
-    Contribute,
-    /// Answer the person, in the first turn of a chorus.
-    Respond,
-    /// Comment on one of the others, in its second turn.
-    Comment,
-    /// Reply to the comments, in its third.
-    Reply,
-    /// Take one's turn in a discussion.
-    Discuss,
-    /// Play one's character in a beat of a scene.
-    Act,
-    /// Judge a beat, as the moderator.
-    Judge,
-    /// Put down what one's character remembers of the scene.
-    Remember,
-    /// Say why, out of the conversation.
-    Explain,
-}
-
-impl Purpose {
-    /// Whether others wait for the answer: then its time limit is for all tries together, and one slow model
-    /// holds up nobody for longer.
-    pub fn is_waited_for(self) -> bool {
-        match self {
-            Purpose::Act => true,
-            Purpose::Contribute
-            | Purpose::Respond
-            | Purpose::Comment
-            | Purpose::Reply
-            | Purpose::Discuss
-            | Purpose::Judge
-            | Purpose::Remember
-            | Purpose::Explain => false,
-        }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Purpose::Contribute => "contribute",
-            Purpose::Respond => "respond",
-            Purpose::Comment => "comment",
-            Purpose::Reply => "reply",
-            Purpose::Discuss => "discuss",
-            Purpose::Act => "act",
-            Purpose::Judge => "judge",
-            Purpose::Remember => "remember",
-            Purpose::Explain => "explain",
-        }
-    }
-}
-
 /// One request to a model, named by its place in the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AskId {
     pub purpose: Purpose,
-    /// The round or turn that the ask belongs to, counted from 1, or the beat, counted from 0.
+    /// The round, turn or beat that the ask belongs to, as its format numbers them. Shared code compares it and
+    /// never counts with it.
     pub turn: u32,
     pub agent: AgentId,
     /// 1 for the first try; a re-ask, or an ask again after a stop or a failure, counts up.
@@ -258,7 +205,7 @@ fn is_first(attempt: &u32) -> bool {
 
 impl fmt::Display for AskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} of {}", self.purpose.as_str(), self.turn, self.agent)?;
+        write!(f, "{} {} of {}", self.purpose, self.turn, self.agent)?;
         if self.attempt > 1 {
             write!(f, ", attempt {}", self.attempt)?;
         }

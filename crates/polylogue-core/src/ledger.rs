@@ -55,6 +55,9 @@ impl AddAssign for Usage {
 
 /// Roughly how many tokens a text is: four letters of a Latin script each, one for every other character.
 pub fn estimate_tokens(text: &str) -> u64 {
+    if text.is_ascii() {
+        return text.len().div_ceil(4) as u64;
+    }
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let other = text.chars().count() - ascii;
     (ascii.div_ceil(4) + other) as u64
@@ -131,10 +134,10 @@ mod tests {
         let usage = Usage { input: 1_000_000, output: 500_000, ..Usage::default() };
         let mut ledger = Ledger::default();
         assert_eq!(ledger.total().cost, Some(Money::ZERO));
-        ledger.charge(&gpt, Purpose::Contribute, usage, Some(&price));
-        ledger.charge(&gpt, Purpose::Contribute, usage, Some(&price));
+        ledger.charge(&gpt, Purpose::new("contribute"), usage, Some(&price));
+        ledger.charge(&gpt, Purpose::new("contribute"), usage, Some(&price));
         assert_eq!(ledger.total().cost, Some(Money::from_usd(4.0)));
-        ledger.charge(&lab, Purpose::Contribute, usage, None);
+        ledger.charge(&lab, Purpose::new("contribute"), usage, None);
         assert_eq!(ledger.total().cost, None);
         assert_eq!(ledger.known_cost(), Money::from_usd(4.0));
         assert_eq!(ledger.total().usage.total(), 4_500_000);

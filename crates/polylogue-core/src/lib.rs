@@ -5,29 +5,26 @@
 //! [`Conversation`].
 
 pub mod ask;
-pub mod bracket;
 mod chance;
 mod conversation;
-pub mod cut;
 pub mod event;
 pub mod format;
 pub mod id;
-pub mod identity;
 pub mod ledger;
 pub mod line;
 pub mod memory;
 pub mod money;
-pub mod mood;
+mod name;
 pub mod projection;
 mod prompt;
+mod purpose;
 mod reason;
-pub mod repetition;
-pub mod reply;
 pub mod room;
 pub mod setup;
-pub mod spoken;
 mod stage;
 mod step;
+pub mod text;
+mod thread;
 mod time;
 
 pub use conversation::{Conversation, NotAJournal};

@@ -5,7 +5,9 @@ use std::{fmt, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    format,
     id::{AgentId, AskId, LineId, PersonId, Seq},
+    name::{Name, open_name},
     time::Timestamp,
 };
 
@@ -17,7 +19,7 @@ pub enum Speaker {
     Person(PersonId),
     /// The conversation itself, where it directs the agents.
     Router,
-    /// Whoever directs a scene; speaks for the world, too.
+    /// The one who directs the characters. The moderator also speaks for their world.
     Moderator,
 }
 
@@ -38,48 +40,70 @@ impl fmt::Display for Speaker {
     }
 }
 
-/// What a line is in its format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LineKind {
-    /// A person's words.
-    User,
-    /// An agent's contribution.
-    Message,
-    /// The router's instruction or notice.
-    Router,
-    /// What a slot answers the person.
-    Response,
-    /// What a slot says about another's response.
-    Comment,
-    /// What a slot says to the comments on its own.
-    Reply,
-    /// What a character says.
-    Speak,
-    /// What a character says into another's words.
-    Interrupt,
-    /// What a character does without a word.
-    React,
-    /// What happens in the world of a scene.
-    Event,
-    /// What the engine has to say about a scene.
-    System,
+/// What a line is in its format, with what shared code needs to know of it. The kinds here can be in a session of
+/// any format; a format has kinds of its own besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LineKind {
+    name: Name,
+    form: LineForm,
+    is_spoken: bool,
+    is_known: bool,
+}
+
+/// How a line reads among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LineForm {
+    /// The speaker's words.
+    Words,
+    /// What the speaker does without a word.
+    Act,
+    /// What the conversation itself tells its participants.
+    Direction,
+    /// What stands between the lines, under this heading.
+    Aside(&'static str),
 }
 
 impl LineKind {
+    /// A person's words.
+    pub const USER: LineKind = LineKind::new("user", LineForm::Words);
+    /// An agent's contribution.
+    pub const MESSAGE: LineKind = LineKind::new("message", LineForm::Words).spoken();
+    /// The router's instruction or notice.
+    pub const ROUTER: LineKind = LineKind::new("router", LineForm::Direction);
+
+    const SHARED: [LineKind; 3] = [LineKind::USER, LineKind::MESSAGE, LineKind::ROUTER];
+
+    pub const fn new(name: &'static str, form: LineForm) -> LineKind {
+        LineKind { name: Name::new(name), form, is_spoken: false, is_known: true }
+    }
+
+    /// The same, where the line becomes a clip when the session has speech.
+    pub const fn spoken(self) -> LineKind {
+        LineKind { is_spoken: true, ..self }
+    }
+
+    /// The kind that is recorded under this name.
+    pub(crate) fn named(name: Name) -> LineKind {
+        let known = LineKind::SHARED.into_iter().chain(format::kinds()).find(|kind| kind.name == name);
+        known.unwrap_or(LineKind { name, form: LineForm::Words, is_spoken: false, is_known: false })
+    }
+
     /// Whether the line becomes a clip when the session has speech.
     pub fn is_spoken(self) -> bool {
-        match self {
-            LineKind::Message
-            | LineKind::Response
-            | LineKind::Comment
-            | LineKind::Reply
-            | LineKind::Speak
-            | LineKind::Interrupt => true,
-            LineKind::User | LineKind::Router | LineKind::React | LineKind::Event | LineKind::System => false,
-        }
+        self.is_spoken
+    }
+
+    pub fn form(self) -> LineForm {
+        self.form
+    }
+
+    /// Whether this version knows it.
+    pub(crate) fn is_known(self) -> bool {
+        self.is_known
     }
 }
+
+open_name!(LineKind);
 
 /// How a line is delivered, where the format says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +143,8 @@ pub struct Line {
     pub delivery: Delivery,
     /// The words of this line after which somebody else came in; `text` is the whole of it all the same.
     pub cut_after: Option<Arc<str>>,
+    /// The record that cut it. A prompt that was written before still has the whole line.
+    pub cut_at: Option<Seq>,
     pub clip: ClipState,
 }
 
@@ -173,9 +199,10 @@ impl Transcript {
         self.lines.push(line);
     }
 
-    pub(crate) fn cut(&mut self, id: LineId, after: &Arc<str>) {
+    pub(crate) fn cut(&mut self, id: LineId, after: &Arc<str>, at: Seq) {
         if let Some(line) = self.get_mut(id) {
             line.cut_after = Some(after.clone());
+            line.cut_at = Some(at);
         }
     }
 

@@ -9,33 +9,11 @@ use std::{
 
 use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 
-use crate::setup::BadSetup;
-
-const BUILT_IN: &[(&str, &str)] = &[
-    ("call_system.j2", include_str!("../templates/call_system.j2")),
-    ("call_turn.j2", include_str!("../templates/call_turn.j2")),
-    ("chorus_again.j2", include_str!("../templates/chorus_again.j2")),
-    ("chorus_system.j2", include_str!("../templates/chorus_system.j2")),
-    ("collaboration_system.j2", include_str!("../templates/collaboration_system.j2")),
-    ("collaboration_turn.j2", include_str!("../templates/collaboration_turn.j2")),
-    ("discussion_again.j2", include_str!("../templates/discussion_again.j2")),
-    ("discussion_system.j2", include_str!("../templates/discussion_system.j2")),
-    ("discussion_turn.j2", include_str!("../templates/discussion_turn.j2")),
-    ("interview.j2", include_str!("../templates/interview.j2")),
-    ("scene_again.j2", include_str!("../templates/scene_again.j2")),
-    ("scene_memory.j2", include_str!("../templates/scene_memory.j2")),
-    ("scene_moderator_beat.j2", include_str!("../templates/scene_moderator_beat.j2")),
-    ("scene_moderator_system.j2", include_str!("../templates/scene_moderator_system.j2")),
-    ("scene_system.j2", include_str!("../templates/scene_system.j2")),
-    ("scene_update.j2", include_str!("../templates/scene_update.j2")),
-    ("turn1_response.j2", include_str!("../templates/turn1_response.j2")),
-    ("turn2_comment_select.j2", include_str!("../templates/turn2_comment_select.j2")),
-    ("turn3_reply.j2", include_str!("../templates/turn3_reply.j2")),
-];
+use crate::{ask::Text, format, setup::BadSetup};
 
 static DEFAULTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = environment();
-    for &(name, source) in BUILT_IN {
+    for (name, source) in format::templates() {
         environment.add_template(name, source).expect("the built-in templates compile");
     }
     environment
@@ -77,7 +55,7 @@ impl Templates {
         }
         let mut own = environment();
         for (name, source) in replacements {
-            if !BUILT_IN.iter().any(|(known, _)| known == name) {
+            if !Self::names().any(|known| known == name) {
                 return Err(BadSetup::UnknownTemplate(name.clone(), Self::names().collect::<Vec<_>>().join(", ")));
             }
             own.add_template_owned(name.clone(), source.to_string())
@@ -87,12 +65,12 @@ impl Templates {
     }
 
     pub fn names() -> impl Iterator<Item = &'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name)
+        format::templates().map(|(name, _)| name)
     }
 
     /// Fills the template. A replacement that fails on these variables is passed over for the built-in
     /// one: a session does not end over a prompt. [`Templates::try_render`] finds such a one beforehand.
-    pub(crate) fn render(&self, name: &str, variables: &Value) -> Arc<str> {
+    pub(crate) fn render(&self, name: &str, variables: &Value) -> Text {
         self.try_render(name, variables).unwrap_or_else(|_| fill(&DEFAULTS, name, variables).expect("built in")).into()
     }
 

@@ -1,92 +1,83 @@
 //! Why a session ended.
 
-use std::fmt;
+use serde::{Deserialize, Deserializer, de};
 
-use serde::{Deserialize, Serialize};
+use crate::{
+    format,
+    name::{Name, open_name},
+};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// An agent said that the work is complete.
-    Final,
-    /// An agent handed over to nobody.
-    NoHandoff,
-    /// The rounds are used up.
-    CapReached,
-    /// A reply could not be understood; it was shown as it came.
-    MalformedReply,
-    /// Everyone has had their turns.
-    Completed,
-    /// The scene came to what it was played for.
-    GoalAchieved,
-    /// The scene came to an end of its own.
-    NaturalEnd,
-    /// The beats are used up.
-    MaxBeatsExceeded,
-    /// Nobody speaks any more, or they go in circles.
-    Stalled,
-    /// Somebody pressed stop.
-    Cancelled,
-    /// A call that the session cannot do without failed for good.
-    Failed,
-    LimitUsd,
-    LimitTokens,
-    LimitSeconds,
+/// Why a session ended, with what can be done about it. The reasons here can end a session of any format; a
+/// format has reasons of its own besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reason {
+    name: Name,
+    ending: Ending,
 }
 
-impl Reason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Reason::Final => "final",
-            Reason::NoHandoff => "no_handoff",
-            Reason::CapReached => "cap_reached",
-            Reason::MalformedReply => "malformed_reply",
-            Reason::Completed => "completed",
-            Reason::GoalAchieved => "goal_achieved",
-            Reason::NaturalEnd => "natural_end",
-            Reason::MaxBeatsExceeded => "max_beats_exceeded",
-            Reason::Stalled => "stalled",
-            Reason::Cancelled => "cancelled",
-            Reason::Failed => "failed",
-            Reason::LimitUsd => "limit_usd",
-            Reason::LimitTokens => "limit_tokens",
-            Reason::LimitSeconds => "limit_seconds",
-        }
-    }
-}
-
-/// What kind of end a reason is: what can be done about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What kind of end a reason is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ending {
     /// The conversation came to its own end.
     Complete,
-    /// Its rounds or beats are used up: more of them let it go on.
+    /// Its rounds or beats are used up. More of them let it go on.
     UsedUp,
-    /// A limit was reached: a higher one lets it go on.
+    /// A limit was reached. A higher one lets it go on.
     Limit,
-    /// It was broken off, and can go on as it is.
+    /// It was broken off. It can go on as it is.
     BrokenOff,
+    /// A newer version wrote it, and this one does not know what it means.
+    Unknown,
 }
 
 impl Reason {
+    /// Everyone has had their turns.
+    pub const COMPLETED: Reason = Reason::new("completed", Ending::Complete);
+    /// The rounds are used up.
+    pub const CAP_REACHED: Reason = Reason::new("cap_reached", Ending::UsedUp);
+    /// Somebody pressed stop.
+    pub const CANCELLED: Reason = Reason::new("cancelled", Ending::BrokenOff);
+    /// A call that the session cannot do without failed for good.
+    pub const FAILED: Reason = Reason::new("failed", Ending::BrokenOff);
+    pub const LIMIT_USD: Reason = Reason::new("limit_usd", Ending::Limit);
+    pub const LIMIT_TOKENS: Reason = Reason::new("limit_tokens", Ending::Limit);
+    pub const LIMIT_SECONDS: Reason = Reason::new("limit_seconds", Ending::Limit);
+
+    const SHARED: [Reason; 7] = [
+        Reason::COMPLETED,
+        Reason::CAP_REACHED,
+        Reason::CANCELLED,
+        Reason::FAILED,
+        Reason::LIMIT_USD,
+        Reason::LIMIT_TOKENS,
+        Reason::LIMIT_SECONDS,
+    ];
+
+    pub const fn new(name: &'static str, ending: Ending) -> Reason {
+        Reason { name: Name::new(name), ending }
+    }
+
+    /// The reason that is recorded under this name.
+    pub(crate) fn named(name: Name) -> Reason {
+        let known = Reason::SHARED.into_iter().chain(format::reasons()).find(|reason| reason.name == name);
+        known.unwrap_or(Reason { name, ending: Ending::Unknown })
+    }
+
     pub fn ending(self) -> Ending {
-        match self {
-            Reason::Final
-            | Reason::NoHandoff
-            | Reason::MalformedReply
-            | Reason::Completed
-            | Reason::GoalAchieved
-            | Reason::NaturalEnd
-            | Reason::Stalled => Ending::Complete,
-            Reason::CapReached | Reason::MaxBeatsExceeded => Ending::UsedUp,
-            Reason::LimitUsd | Reason::LimitTokens | Reason::LimitSeconds => Ending::Limit,
-            Reason::Cancelled | Reason::Failed => Ending::BrokenOff,
-        }
+        self.ending
+    }
+
+    /// Whether this version knows it.
+    pub(crate) fn is_known(self) -> bool {
+        self.ending != Ending::Unknown
+    }
+
+    /// Reads a reason that a decision rests on: one that is not known makes the decision unknown.
+    pub(crate) fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reason, D::Error> {
+        let reason = Reason::deserialize(deserializer)?;
+        let unknown = || de::Error::custom(format_args!("the reason `{reason}` is unknown here"));
+        Some(reason).filter(|reason| reason.is_known()).ok_or_else(unknown)
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+open_name!(Reason);

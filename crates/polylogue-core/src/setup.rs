@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::format::FormatSetup;
 use crate::{
-    format::{chorus, collaboration, discussion, interview, scene},
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
     room::RoomCall,
@@ -32,40 +32,6 @@ pub struct Setup {
     /// The message of a room that the session answers, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<RoomCall>,
-}
-
-/// The rules of taking turns, with their settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
-pub enum FormatSetup {
-    Collaboration(collaboration::Settings),
-    Chorus(chorus::Settings),
-    Discussion(discussion::Settings),
-    Scene(scene::Settings),
-    Interview(interview::Settings),
-}
-
-impl FormatSetup {
-    pub fn name(&self) -> &'static str {
-        match self {
-            FormatSetup::Collaboration(_) => "collaboration",
-            FormatSetup::Chorus(_) => "chorus",
-            FormatSetup::Discussion(_) => "discussion",
-            FormatSetup::Scene(_) => "scene",
-            FormatSetup::Interview(_) => "interview",
-        }
-    }
-
-    /// What the session is about, in the words of whoever started it.
-    pub fn title(&self) -> &str {
-        match self {
-            FormatSetup::Collaboration(settings) => &settings.goal,
-            FormatSetup::Chorus(settings) => &settings.message,
-            FormatSetup::Discussion(settings) => &settings.title,
-            FormatSetup::Scene(settings) => &settings.name,
-            FormatSetup::Interview(settings) => &settings.question,
-        }
-    }
 }
 
 /// A model by provider and name, written `provider/model`.
@@ -142,8 +108,8 @@ pub struct Agent {
     pub price: Option<Price>,
 }
 
-/// The participants of a session: at least one agent, no two of the same name. The crew are agents who are
-/// asked and never speak, such as a scene's moderator and whoever stands in for it.
+/// The participants of a session: at least one agent, no two of the same name. The crew are agents who are asked
+/// and never speak, such as the one who directs the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawCast")]
 pub struct Cast {
@@ -288,38 +254,30 @@ pub enum BadSetup {
     Twice(String),
     #[error("an agent cannot be called `{0}`: the name is taken by the conversation itself")]
     Reserved(String),
-    #[error("a collaboration is between two agents or more: name another with --between")]
-    NotTwo,
     #[error("`{0}` does not take part: the agents here are {1}")]
     NotInCast(String, String),
-    #[error("the goal is empty: say what the agents are to do")]
-    EmptyGoal,
     #[error("the text is too long: {0} characters, at most {1} are taken")]
     TooLong(usize, usize),
     #[error("the number of rounds is {0}: choose from 1 to {1}")]
     Rounds(u32, u32),
-    #[error("the message is empty: say something that the voices can answer")]
-    EmptyMessage,
-    #[error("a chorus has 1 to {max} slots, each number once: {0}", max = chorus::SlotId::MAX)]
-    Slots(String),
-    #[error("a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`: {0}")]
-    Voices(String),
-    #[error("the title is empty: say what the discussion is about")]
-    EmptyTitle,
-    #[error("the participants: {0}")]
-    Participants(String),
-    #[error("only a collaboration can answer in a room")]
+    #[error("a session of this format cannot answer in a room")]
     NotForRooms,
+    /// What the format itself finds wrong, in words.
     #[error("{}", .0.join("; "))]
-    Scene(Vec<String>),
-    #[error("the question is empty: leave it out to ask why")]
-    EmptyQuestion,
+    Settings(Vec<String>),
     #[error("the limit {0} is 0: nothing could be said within it")]
     ZeroLimit(&'static str),
     #[error("the template `{name}` does not compile: {problem}")]
     Template { name: String, problem: String },
     #[error("there is no template called `{0}`: the templates are {1}")]
     UnknownTemplate(String, String),
+}
+
+impl BadSetup {
+    /// The one thing that a format finds wrong with its settings.
+    pub fn settings(problem: impl Into<String>) -> BadSetup {
+        BadSetup::Settings(vec![problem.into()])
+    }
 }
 
 impl Setup {
@@ -334,15 +292,9 @@ impl Setup {
                 return Err(BadSetup::ZeroLimit(limit));
             }
         }
-        if self.room.is_some() && !matches!(self.format, FormatSetup::Collaboration(_)) {
+        if self.room.is_some() && !self.format.answers_in_rooms() {
             return Err(BadSetup::NotForRooms);
         }
-        match &self.format {
-            FormatSetup::Collaboration(settings) => settings.check(&self.cast),
-            FormatSetup::Chorus(settings) => settings.check(&self.cast),
-            FormatSetup::Discussion(settings) => settings.check(&self.cast),
-            FormatSetup::Scene(settings) => settings.check(&self.cast),
-            FormatSetup::Interview(settings) => settings.check(&self.cast),
-        }
+        self.format.check(&self.cast)
     }
 }

@@ -44,6 +44,8 @@ pub struct Stage {
     /// Whether a person is waited for, and nothing else.
     is_waiting: bool,
     ended: Option<Reason>,
+    /// What a newer version wrote and this one cannot read, each once.
+    unread: Vec<String>,
 }
 
 /// An ask that was sent and has no answer yet.
@@ -54,13 +56,22 @@ struct Open {
     cost: Money,
 }
 
-/// A line as an event says it.
-struct Said<'a> {
-    speaker: Speaker,
-    kind: LineKind,
-    to: Option<AgentId>,
-    text: &'a Arc<str>,
-    ask: Option<AskId>,
+/// A line as it is said, before it has its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    pub(crate) speaker: Speaker,
+    pub(crate) kind: LineKind,
+    pub(crate) text: Arc<str>,
+    pub(crate) ask: Option<AskId>,
+    pub(crate) to: Option<AgentId>,
+    pub(crate) voice: Option<Arc<str>>,
+    pub(crate) delivery: Delivery,
+}
+
+impl Words {
+    pub(crate) fn of(speaker: Speaker, kind: LineKind, text: Arc<str>) -> Words {
+        Words { speaker, kind, text, ask: None, to: None, voice: None, delivery: Delivery::default() }
+    }
 }
 
 /// What is used or may yet be used by what is under way.
@@ -86,8 +97,10 @@ pub struct Failure {
 }
 
 impl Stage {
-    pub(crate) fn new(setup: Arc<Setup>, at: Timestamp) -> Result<Stage, BadSetup> {
-        Ok(Stage {
+    /// The stage before anything has happened on it.
+    pub(crate) fn new(setup: Arc<Setup>, started: &Record) -> Result<Stage, BadSetup> {
+        let at = started.at;
+        let mut stage = Stage {
             cast: setup.cast.clone(),
             limits: setup.limits,
             templates: Templates::new(&setup.templates)?,
@@ -105,8 +118,11 @@ impl Stage {
             active_ms: 0,
             is_waiting: false,
             ended: None,
+            unread: Vec::new(),
             setup,
-        })
+        };
+        stage.note_unread(started);
+        Ok(stage)
     }
 
     pub fn setup(&self) -> &Setup {
@@ -153,6 +169,11 @@ impl Stage {
     /// Why the session ended; `None` while it can go on.
     pub fn ended(&self) -> Option<Reason> {
         self.ended
+    }
+
+    /// What a newer version wrote and this one cannot read, in words. Such a session is shown and not gone on with.
+    pub fn unread(&self) -> &[String] {
+        &self.unread
     }
 
     /// Milliseconds that the session has been running, the pauses left out.
@@ -219,11 +240,11 @@ impl Stage {
         let estimate = ask.request.estimate();
         committed.add(estimate, self.cost_of(&ask.id.agent, &estimate));
         if self.active_ms >= self.limits.max_seconds.saturating_mul(1000) {
-            Err(Reason::LimitSeconds)
+            Err(Reason::LIMIT_SECONDS)
         } else if committed.tokens > self.limits.max_tokens {
-            Err(Reason::LimitTokens)
+            Err(Reason::LIMIT_TOKENS)
         } else if committed.cost > self.limits.max_usd {
-            Err(Reason::LimitUsd)
+            Err(Reason::LIMIT_USD)
         } else {
             Ok(())
         }
@@ -233,22 +254,29 @@ impl Stage {
     pub(crate) fn is_raised(&self, reason: Reason, change: &Change) -> bool {
         let Some(new) = &change.limits else { return false };
         match reason {
-            Reason::LimitUsd => new.max_usd > self.limits.max_usd,
-            Reason::LimitTokens => new.max_tokens > self.limits.max_tokens,
-            Reason::LimitSeconds => new.max_seconds > self.limits.max_seconds,
+            Reason::LIMIT_USD => new.max_usd > self.limits.max_usd,
+            Reason::LIMIT_TOKENS => new.max_tokens > self.limits.max_tokens,
+            Reason::LIMIT_SECONDS => new.max_seconds > self.limits.max_seconds,
             other => other.ending() != Ending::Limit,
         }
+    }
+
+    /// What a limit that ended the session has to say, in words.
+    pub(crate) fn limit_in_words(&self, reason: Reason) -> Option<String> {
+        Some(match reason {
+            Reason::LIMIT_USD => format!("the next call could pass the limit of {}", self.limits.max_usd),
+            Reason::LIMIT_TOKENS => format!("the next call could pass the limit of {} tokens", self.limits.max_tokens),
+            Reason::LIMIT_SECONDS => format!("the limit of {} seconds is reached", self.limits.max_seconds),
+            _ => return None,
+        })
     }
 
     pub(crate) fn apply(&mut self, record: &Record) {
         self.keep_time(record);
         self.head = record.seq;
+        self.note_unread(record);
         match &record.event {
-            Event::Started { .. }
-            | Event::Collaboration(_)
-            | Event::Chorus(_)
-            | Event::Discussion(_)
-            | Event::Scene(_) => {}
+            Event::Started { .. } | Event::Decided(_) => {}
             Event::Forked { from, at, change, .. } => {
                 // What was spent before the fork was spent by the other session.
                 self.ledger = Ledger::default();
@@ -274,10 +302,18 @@ impl Stage {
             }
             Event::AskCut { ask, usage, .. } => self.give_up(ask, usage),
             Event::LineSpoken { speaker, kind, text, ask, to, voice, delivery } => {
-                let said = Said { speaker: speaker.clone(), kind: *kind, to: to.clone(), text, ask: ask.clone() };
-                self.say_with(record, said, voice.clone(), delivery.clone());
+                self.say(
+                    record,
+                    Words {
+                        ask: ask.clone(),
+                        to: to.clone(),
+                        voice: voice.clone(),
+                        delivery: delivery.clone(),
+                        ..Words::of(speaker.clone(), *kind, text.clone())
+                    },
+                );
             }
-            Event::LineCut { line, after, .. } => self.transcript.cut(*line, after),
+            Event::LineCut { line, after, .. } => self.transcript.cut(*line, after, record.seq),
             Event::ClipMade { line, clip } => {
                 self.wanted_clips.remove(line);
                 self.transcript.set_clip(*line, ClipState::Made(clip.clone()));
@@ -290,52 +326,58 @@ impl Stage {
                 if let Some(key) = &origin.key {
                     self.keys.insert(key.clone(), self.transcript.next_id());
                 }
-                self.say(record, Speaker::Person(who.clone()), LineKind::User, None, text, None);
+                self.say(record, Words::of(Speaker::Person(who.clone()), LineKind::USER, text.clone()));
             }
             Event::Ended { reason, notice } => {
                 self.ended = Some(*reason);
                 if let Some(notice) = notice {
-                    self.say(record, Speaker::Router, LineKind::Router, None, notice, None);
+                    self.say(record, Words::of(Speaker::Router, LineKind::ROUTER, notice.clone()));
                 }
             }
         }
     }
 
     /// Adds a line at the place of the record that says it.
-    pub(crate) fn say(
-        &mut self,
-        record: &Record,
-        speaker: Speaker,
-        kind: LineKind,
-        to: Option<AgentId>,
-        text: &Arc<str>,
-        ask: Option<AskId>,
-    ) {
-        self.say_with(record, Said { speaker, kind, to, text, ask }, None, Delivery::default());
-    }
-
-    fn say_with(&mut self, record: &Record, said: Said<'_>, voice: Option<Arc<str>>, delivery: Delivery) {
-        let Said { speaker, kind, to, text, ask } = said;
+    pub(crate) fn say(&mut self, record: &Record, words: Words) {
+        let Words { speaker, kind, text, ask, to, voice, delivery } = words;
         let id = self.transcript.next_id();
         let wanted = self.setup.speech && kind.is_spoken();
         if wanted {
             self.wanted_clips.insert(id);
         }
         let clip = if wanted { ClipState::Wanted } else { ClipState::Unspoken };
+        let (seq, at) = (record.seq, record.at);
+        let (cut_after, cut_at) = (None, None);
         self.transcript.push(Line {
             id,
-            seq: record.seq,
-            at: record.at,
+            seq,
+            at,
             speaker,
             kind,
             to,
-            text: text.clone(),
+            text,
             ask,
             voice,
             delivery,
-            cut_after: None,
+            cut_after,
+            cut_at,
             clip,
         });
+    }
+
+    /// The first person of the cast says this with the record that starts the session.
+    pub(crate) fn open_with(&mut self, started: &Record, text: &Arc<str>) {
+        if let Some(person) = self.cast.people().first().cloned() {
+            self.say(started, Words::of(Speaker::Person(person), LineKind::USER, text.clone()));
+        }
+    }
+
+    fn note_unread(&mut self, record: &Record) {
+        if let Some(what) = record.event.unread()
+            && !self.unread.contains(&what)
+        {
+            self.unread.push(what);
+        }
     }
 
     /// The format says whether it waits for a person.

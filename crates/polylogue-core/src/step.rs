@@ -5,16 +5,17 @@ use std::sync::Arc;
 use crate::{
     ask::Ask,
     event::{CallFailure, Origin},
-    format::discussion::Participant,
+    format::Decision,
     id::{AskId, LineId, PersonId},
     ledger::Usage,
     line::Clip,
     reason::Reason,
-    setup::{BadSetup, Cast, Change},
+    setup::{BadSetup, Change},
 };
 
 /// What is to be done next, in the imperative.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every step is an ask, and few are held at a time")]
 pub enum Step {
     /// Send this request.
     Ask(Ask),
@@ -52,10 +53,9 @@ pub enum Input {
         text: Arc<str>,
         origin: Origin,
     },
-    /// Others are to take part, or in another order.
-    Reseated {
-        participants: Vec<Participant>,
-        cast: Cast,
+    /// Somebody outside wants the format to decide this.
+    Proposed {
+        decision: Decision,
     },
     /// Everything under way was dropped, and what had arrived by then.
     Halted {
@@ -111,18 +111,22 @@ pub enum Rejected {
     Paused,
     #[error("somebody has spoken already: who takes part stays as it is")]
     Begun,
-    #[error("who takes part cannot be changed in this format")]
-    FixedSeats,
+    #[error("that cannot be decided from outside in this format")]
+    NotForOthers,
     #[error("the key was used with other words: a new message needs a new key")]
     KeyUsed,
     #[error(transparent)]
-    BadSeats(#[from] BadSetup),
+    BadSetup(#[from] BadSetup),
     #[error("the message is empty")]
     EmptyMessage,
     #[error("the message is too long: {0} characters, at most {1} are taken")]
     TooLong(usize, usize),
     #[error("the session is complete ({0}): fork it to go on from an earlier place")]
     Complete(Reason),
+    #[error(
+        "the session was recorded by a newer Polylogue ({0} cannot be read here): it can be shown, and going on with it needs that version"
+    )]
+    Unread(String),
     #[error("the session ended at its limit ({0}): resume it with a higher one")]
     StillAtLimit(Reason),
 }

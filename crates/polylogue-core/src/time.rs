@@ -1,4 +1,4 @@
-//! Points in time as data. Core never reads a clock: whoever calls it says what time it is.
+//! Points in time as data. Core never reads a clock: the caller says what time it is.
 
 use std::fmt;
 
@@ -18,15 +18,6 @@ impl Timestamp {
     #[must_use]
     pub fn plus_ms(self, ms: u64) -> Timestamp {
         Timestamp(self.0.saturating_add(ms))
-    }
-
-    /// Date and time of day in UTC, to the second, as transcripts have it: `2025-10-03 14:32:18`.
-    pub fn date_and_time(self) -> String {
-        let whole = self.to_string();
-        match whole.split_once('T') {
-            Some((date, time)) => format!("{date} {}", time.split('.').next().unwrap_or(time)),
-            None => whole,
-        }
     }
 }
 
@@ -53,11 +44,5 @@ mod tests {
         ] {
             assert_eq!(Timestamp(ms).to_string(), text);
         }
-    }
-
-    #[test]
-    fn reads_as_a_date_and_a_time_of_day() {
-        assert_eq!(Timestamp(1_700_000_000_123).date_and_time(), "2023-11-14 22:13:20");
-        assert_eq!(Timestamp(u64::MAX).date_and_time(), "18446744073709551615 ms");
     }
 }

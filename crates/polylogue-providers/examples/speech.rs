@@ -14,7 +14,7 @@ use polylogue_core::{
     id::{AgentId, LineId},
     line::Speaker as Who,
     projection::{Audible, srt, timeline, vtt},
-    spoken::spoken,
+    text::spoken::spoken,
 };
 use polylogue_providers::{
     download::{Progress, Watch},

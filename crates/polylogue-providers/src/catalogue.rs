@@ -10,8 +10,8 @@ use polylogue_core::{
     ask::{Ask, Request, Thread},
     id::{AskId, Purpose},
     money::Price,
-    reply::{self, Field, Shape},
     setup::{ModelRef, Sampling},
+    text::reply::{self, Field, Shape},
 };
 use polylogue_runtime::port::{Call, CallError, Deltas, Model};
 use serde::Serialize;
@@ -202,7 +202,7 @@ fn call(model: &ModelRef, shape: Arc<Shape>) -> Call {
         sampling: Sampling { max_output_tokens: Some(512), ..Sampling::default() },
     };
     let agent = "doctor".parse().expect("a plain word is a name");
-    let id = AskId { purpose: Purpose::Contribute, turn: 1, agent, attempt: 1 };
+    let id = AskId { purpose: Purpose::new("contribute"), turn: 1, agent, attempt: 1 };
     Call { ask: Ask { id, request }, retry: 0, deltas: Deltas::unwatched() }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn instruction(schema: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use polylogue_core::reply::{Field, Shape};
+    use polylogue_core::text::reply::{Field, Shape};
 
     use super::*;
 

@@ -121,7 +121,7 @@ mod tests {
                 grammar: None,
                 sampling: Sampling::default(),
             };
-            let id = AskId { purpose: Purpose::Contribute, turn: 1, agent: "ann".parse().unwrap(), attempt: 1 };
+            let id = AskId { purpose: Purpose::new("contribute"), turn: 1, agent: "ann".parse().unwrap(), attempt: 1 };
             let model = Arc::new(Queued { waits: seconds(waits), takes: seconds(takes) });
             let retries = Retries { max: 0, ..Retries::default() };
             let input = perform(model, Ask { id, request }, Deltas::unwatched(), seconds(30), retries).await;

@@ -2,22 +2,29 @@
 
 pub mod example;
 mod memories;
-mod room;
+mod rooms;
 
 use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
 
 use polylogue_core::{
     Reason, Record, Timestamp,
-    format::discussion::Who,
+    format::{collaboration::reason, discussion::Who},
     id::{Seq, SessionId},
 };
 use tokio::task::JoinSet;
 
 use self::example::{agent, discussion, ended, every_event, forked, id, records, resumed, said, started, turn_taken};
-use crate::port::{Journal, JournalError, Summary};
+use crate::port::{Journal, JournalError, Store, Summary};
 
-/// Tries a journal. `open` makes a new and empty one each time that it is called.
-pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
+/// Tries a store. `open` makes a new and empty one each time that it is called.
+pub async fn store(open: impl AsyncFn() -> Arc<dyn Store>) {
+    journal(&open).await;
+    memories::follow_the_journals(&*open().await).await;
+    memories::are_forgotten_for_good(&*open().await).await;
+    rooms::rooms(open).await;
+}
+
+async fn journal(open: &impl AsyncFn() -> Arc<dyn Store>) {
     every_event_is_read_back_as_it_was(&*open().await).await;
     pages_follow_each_other(&*open().await).await;
     an_unknown_session_is_empty(&*open().await).await;
@@ -33,9 +40,6 @@ pub async fn journal(open: impl AsyncFn() -> Arc<dyn Journal>) {
     what_has_not_ended_is_unfinished(&*open().await).await;
     what_waits_for_a_person_needs_nobody(&*open().await).await;
     sessions_written_at_once_keep_their_order(open().await).await;
-    memories::follow_the_journals(&*open().await).await;
-    memories::are_forgotten_for_good(&*open().await).await;
-    room::journal(open).await;
 }
 
 async fn every_event_is_read_back_as_it_was(journal: &dyn Journal) {
@@ -84,7 +88,7 @@ async fn an_append_is_whole_or_not_at_all(journal: &dyn Journal) {
         assert_nothing_of(journal, id(1)).await;
     }
     journal.append(id(1), start.clone()).await.expect("it follows");
-    let mut batch = records(3, 200, [said("three"), said("four"), ended(Reason::Final)]);
+    let mut batch = records(3, 200, [said("three"), said("four"), ended(reason::FINAL)]);
     batch.remove(1);
     assert_fenced(journal.append(id(1), batch).await);
     assert_eq!(journal.read_all(id(1)).await.as_ref(), Ok(&start));
@@ -95,7 +99,7 @@ async fn a_writer_that_is_behind_is_fenced(journal: &dyn Journal) {
     begin(journal, id(1), 100, 2).await;
     let before = journal.read_all(id(1)).await;
     for after in [1, 2, 4, 1_000] {
-        let late = records(after, 200, [ended(Reason::Final), resumed()]);
+        let late = records(after, 200, [ended(reason::FINAL), resumed()]);
         assert_eq!(journal.append(id(1), late).await, Err(JournalError::Fenced { after: Seq(3) }), "after {after}");
     }
     let again = records(0, 200, [started(id(1), "another")]);
@@ -146,11 +150,11 @@ async fn the_newest_session_is_listed_first(journal: &dyn Journal) {
 async fn a_summary_follows_the_journal(journal: &dyn Journal) {
     let steps = [
         (vec![started(id(1), "goal")], None),
-        (vec![said("a"), ended(Reason::Cancelled)], Some(Reason::Cancelled)),
+        (vec![said("a"), ended(Reason::CANCELLED)], Some(Reason::CANCELLED)),
         (vec![resumed()], None),
         (vec![said("b")], None),
-        (vec![ended(Reason::LimitUsd), resumed()], None),
-        (vec![resumed(), ended(Reason::NoHandoff)], Some(Reason::NoHandoff)),
+        (vec![ended(Reason::LIMIT_USD), resumed()], None),
+        (vec![resumed(), ended(reason::NO_HANDOFF)], Some(reason::NO_HANDOFF)),
     ];
     let mut head = 0;
     for (events, reason) in steps {
@@ -166,7 +170,7 @@ async fn a_summary_follows_the_journal(journal: &dyn Journal) {
 }
 
 async fn a_fork_begins_when_it_is_forked(journal: &dyn Journal) {
-    let mut copy = records(0, 100, [started(id(2), "goal"), said("a"), ended(Reason::Final), forked(id(0), 3)]);
+    let mut copy = records(0, 100, [started(id(2), "goal"), said("a"), ended(reason::FINAL), forked(id(0), 3)]);
     copy.extend(records(4, 500, [said("b"), forked(id(1), 5)]));
     journal.append(id(2), copy.clone()).await.expect("a whole journal at once");
     assert_eq!(journal.read_all(id(2)).await, Ok(copy));
@@ -218,7 +222,7 @@ async fn what_has_not_ended_is_unfinished(journal: &dyn Journal) {
         begin(journal, id(n), at, 0).await;
     }
     assert_eq!(journal.unfinished().await, Ok([2, 3, 1].map(id).to_vec()));
-    journal.append(id(3), records(1, 400, [ended(Reason::Final)])).await.expect("it follows");
+    journal.append(id(3), records(1, 400, [ended(reason::FINAL)])).await.expect("it follows");
     assert_eq!(journal.unfinished().await, Ok([2, 1].map(id).to_vec()));
     journal.append(id(3), records(2, 500, [resumed()])).await.expect("it follows");
     assert_eq!(journal.unfinished().await, Ok([2, 3, 1].map(id).to_vec()));
@@ -230,10 +234,10 @@ async fn what_waits_for_a_person_needs_nobody(journal: &dyn Journal) {
         (vec![discussion(id(1))], "waiting"),
         (vec![turn_taken(0, agent.clone(), None)], "running"),
         (vec![said("a"), turn_taken(1, person, None)], "waiting"),
-        (vec![ended(Reason::Cancelled)], "ended"),
+        (vec![ended(Reason::CANCELLED)], "ended"),
         (vec![resumed()], "waiting"),
         (vec![turn_taken(0, agent, None)], "running"),
-        (vec![ended(Reason::Completed)], "ended"),
+        (vec![ended(Reason::COMPLETED)], "ended"),
     ];
     let mut head = 0;
     for (events, status) in steps {

@@ -10,7 +10,7 @@ use polylogue_core::{
     Conversation, Cut, Event, Halt, Input, Record, Rejected, Step,
     ask::Ask,
     event::Origin,
-    format::{chorus, collaboration, discussion},
+    format::Remark,
     id::{AskId, LineId, PersonId},
     line::Speaker,
 };
@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     call::{self, Retries},
     live::Publisher,
-    port::{Clock, Deltas, Journal, JournalError, Model, Speech, Voice},
+    port::{Clock, Deltas, Journal, JournalError, Model, Rooms, Speech, Store, Voice},
 };
 
 /// What the engine acts through.
@@ -31,7 +31,15 @@ pub struct Ports {
     pub model: Arc<dyn Model>,
     pub voice: Arc<dyn Voice>,
     pub journal: Arc<dyn Journal>,
+    pub rooms: Arc<dyn Rooms>,
     pub clock: Arc<dyn Clock>,
+}
+
+impl Ports {
+    /// The ports of an engine that keeps everything in one store.
+    pub fn new(model: Arc<dyn Model>, voice: Arc<dyn Voice>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Ports {
+        Ports { model, voice, journal: store.clone(), rooms: store, clock }
+    }
 }
 
 impl std::fmt::Debug for Ports {
@@ -96,7 +104,7 @@ impl Drive {
                     if heard.is_ok() {
                         self.commit(&mut batch).await?;
                     }
-                    // Whoever said it may have gone; the words are recorded all the same.
+                    // The caller may have left; the words are recorded all the same.
                     let _ = taken.send(heard);
                 }
                 Happened::Abandoned => return Ok(()),
@@ -190,7 +198,7 @@ impl Drive {
     }
 
     fn record(&mut self, event: Event, batch: &mut Vec<Arc<Record>>) {
-        self.warn_about(&event);
+        self.log(&event);
         let stage = self.conversation.stage();
         // A clock that was set back must not make the journal run backwards.
         let at = self.ports.clock.now().max(stage.last_at());
@@ -199,30 +207,12 @@ impl Drive {
         batch.push(Arc::new(record));
     }
 
-    fn warn_about(&self, event: &Event) {
+    fn log(&self, event: &Event) {
+        let Some(Remark { is_warning, text }) = event.remark() else { return };
         let session = self.conversation.stage().setup().id;
-        match event {
-            Event::Collaboration(collaboration::Decision::Concluded { problem: Some(problem), .. }) => {
-                tracing::warn!(%session, %problem, "a reply could not be read and is shown as it came");
-            }
-            Event::Chorus(chorus::Decision::Reasked { ask, problem }) => {
-                tracing::info!(%session, %ask, %problem, "a reply could not be used and is asked for again");
-            }
-            Event::Chorus(chorus::Decision::SlotFailed { slot, message, kind: None, .. }) => {
-                tracing::warn!(%session, %slot, %message, "a slot falls out of its turn");
-            }
-            Event::Discussion(discussion::Decision::Reasked { ask, problem }) => {
-                tracing::info!(%session, %ask, %problem, "nothing was said, and it is asked for again");
-            }
-            Event::Discussion(discussion::Decision::TurnTaken { turn, failure: Some(failure), .. }) => {
-                let (speaker, round, message) = (turn.participant.name(), turn.round, &failure.message);
-                tracing::warn!(%session, speaker, round, %message, "a turn passes without a word");
-            }
-            Event::AskFailed { ask, failure, .. } => {
-                tracing::warn!(%session, %ask, failure = %failure.message, "a call failed");
-            }
-            Event::ClipFailed { line, error } => tracing::warn!(%session, %line, %error, "a clip could not be made"),
-            _ => {}
+        match is_warning {
+            true => tracing::warn!(%session, "{text}"),
+            false => tracing::info!(%session, "{text}"),
         }
     }
 

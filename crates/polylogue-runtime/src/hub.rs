@@ -8,13 +8,13 @@ use std::{
 };
 
 use polylogue_core::{
-    Conversation, Event, Halt, Input, NotAJournal, Record, Rejected, Setup,
+    Conversation, Event, Halt, Input, NotAJournal, Reason, Record, Rejected, Setup,
     event::Origin,
-    format::discussion::Participant,
+    format::Decision,
     id::{PersonId, Seq, SessionId},
     projection::{self, CannotFork},
     room::RoomId,
-    setup::{BadSetup, Cast, Change},
+    setup::{BadSetup, Change},
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -25,6 +25,9 @@ use crate::{
     port::JournalError,
     room::{Bell, Bells},
 };
+
+/// How many records are read at a time.
+const PAGE: usize = 1_000;
 
 /// Commands that may wait for a session; a caller beyond that waits in turn.
 const COMMANDS: usize = 8;
@@ -94,6 +97,41 @@ pub enum HubError {
     Journal(#[from] JournalError),
 }
 
+/// A session as it was read: one reading serves everything that a caller wants to know of it.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    pub records: Vec<Record>,
+    pub conversation: Conversation,
+}
+
+/// A session by its id, or as the caller has read it already.
+#[derive(Clone, Debug)]
+pub enum Known {
+    Id(SessionId),
+    Read(Box<Conversation>),
+}
+
+impl From<SessionId> for Known {
+    fn from(id: SessionId) -> Known {
+        Known::Id(id)
+    }
+}
+
+impl From<Conversation> for Known {
+    fn from(conversation: Conversation) -> Known {
+        Known::Read(Box::new(conversation))
+    }
+}
+
+impl Known {
+    fn id(&self) -> SessionId {
+        match self {
+            Known::Id(id) => *id,
+            Known::Read(conversation) => conversation.stage().setup().id,
+        }
+    }
+}
+
 impl Hub {
     /// Must be used inside a tokio runtime: sessions run as its tasks.
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
@@ -128,8 +166,8 @@ impl Hub {
     }
 
     /// Goes on with a session that was stopped, that met a limit, or whose process ended.
-    pub async fn resume(&self, id: SessionId, change: Change) -> Result<(), HubError> {
-        self.begin_with(id, Input::ResumePressed { change }).await.map(|_| ())
+    pub async fn resume(&self, session: impl Into<Known>, change: Change) -> Result<(), HubError> {
+        self.begin_with(session.into(), Input::ResumePressed { change }).await.map(|_| ())
     }
 
     /// Goes on with every session that had not ended when its process did. Those that wait for a person do that
@@ -157,8 +195,8 @@ impl Hub {
     }
 
     /// Stops a session: what is under way is dropped at once, what had arrived is kept. Returns when that
-    /// is on disk. A session that had ended already stays as it is.
-    pub async fn stop(&self, id: SessionId) -> Result<(), HubError> {
+    /// is on disk, and why the session has ended. One that had ended already stays as it is.
+    pub async fn stop(&self, id: SessionId) -> Result<Reason, HubError> {
         let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
         if let Some(commands) = commands {
             // It may end by itself in this moment, or begin to wait for a person; then it has not heard.
@@ -166,11 +204,12 @@ impl Hub {
             self.wait(id).await?;
         }
         let mut conversation = self.conversation(id).await?;
-        if conversation.stage().ended().is_none() {
-            let events = conversation.on(Input::Halted { why: Halt::StopPressed, cut: Vec::new() })?;
-            self.append(&mut conversation, events).await?;
+        if let Some(reason) = conversation.stage().ended() {
+            return Ok(reason);
         }
-        Ok(())
+        let events = conversation.on(Input::Halted { why: Halt::StopPressed, cut: Vec::new() })?;
+        self.append(&mut conversation, events).await?;
+        Ok(conversation.stage().ended().unwrap_or(Reason::CANCELLED))
     }
 
     /// A person's words to a session that runs, or that waits for them. When this returns, they are on disk.
@@ -179,7 +218,15 @@ impl Hub {
     }
 
     /// The same, with how the words came in.
-    pub async fn say_from(&self, id: SessionId, who: PersonId, text: Arc<str>, origin: Origin) -> Result<(), HubError> {
+    pub async fn say_from(
+        &self,
+        session: impl Into<Known>,
+        who: PersonId,
+        text: Arc<str>,
+        origin: Origin,
+    ) -> Result<(), HubError> {
+        let mut known = session.into();
+        let id = known.id();
         for _ in 0..SAY_TRIES {
             let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
             if let Some(commands) = commands {
@@ -192,9 +239,10 @@ impl Hub {
                 }
                 // It ended, or began to wait for a person, and has not heard. What it leaves is on disk then.
                 self.wait(id).await?;
+                known = Known::Id(id);
             }
             let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin: origin.clone() };
-            match self.begin_with(id, input.clone()).await {
+            match self.begin_with(std::mem::replace(&mut known, Known::Id(id)), input.clone()).await {
                 // Somebody's words have begun it in this moment: it hears now.
                 Err(HubError::Running) => {}
                 Err(HubError::Journal(JournalError::Fenced { .. })) => return self.too_late(id, who, input).await,
@@ -214,19 +262,21 @@ impl Hub {
         }
     }
 
-    /// Who takes part in a session that has not begun, and in which order.
-    pub async fn reseat(&self, id: SessionId, participants: Vec<Participant>, cast: Cast) -> Result<(), HubError> {
+    /// Has the session's format decide this, where it lets others decide it: who takes part in a session that has
+    /// not begun, for example.
+    pub async fn propose(&self, session: impl Into<Known>, decision: Decision) -> Result<(), HubError> {
+        let conversation = self.read(session.into()).await?;
         // One that has only just begun to wait lets go in a moment.
-        if self.conversation(id).await?.stage().is_waiting() {
-            self.wait(id).await?;
+        if conversation.stage().is_waiting() {
+            self.wait(conversation.stage().setup().id).await?;
         }
-        self.begin_with(id, Input::Reseated { participants, cast }).await.map(|_| ())
+        self.begin_with(conversation.into(), Input::Proposed { decision }).await.map(|_| ())
     }
 
     /// A person's words to a session that is over, where its format begins again with them. Returns the place
     /// before what follows from them.
-    pub async fn reopen(&self, id: SessionId, who: PersonId, text: Arc<str>) -> Result<Seq, HubError> {
-        self.begin_with(id, Input::HumanSaid { who, text, origin: Origin::default() }).await
+    pub async fn reopen(&self, session: impl Into<Known>, who: PersonId, text: Arc<str>) -> Result<Seq, HubError> {
+        self.begin_with(session.into(), Input::HumanSaid { who, text, origin: Origin::default() }).await
     }
 
     /// Everything after a place of the journal: what is recorded, then what happens.
@@ -259,13 +309,38 @@ impl Hub {
         Ok(Conversation::replay(&self.records(id).await?)?)
     }
 
+    /// The session with its whole journal.
+    pub async fn open(&self, id: SessionId) -> Result<Opened, HubError> {
+        let records = self.records(id).await?;
+        let conversation = Conversation::replay(&records)?;
+        Ok(Opened { records, conversation })
+    }
+
+    async fn read(&self, known: Known) -> Result<Conversation, HubError> {
+        match known {
+            Known::Id(id) => self.conversation(id).await,
+            Known::Read(conversation) => Ok(*conversation),
+        }
+    }
+
+    /// What a session has recorded after this place.
+    pub async fn records_after(&self, id: SessionId, mut after: Seq) -> Result<Vec<Record>, HubError> {
+        let mut records = Vec::new();
+        loop {
+            let page = self.inner.ports.journal.read(id, after, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().map_or(after, |last| last.seq);
+            records.extend(page.into_iter().map(Arc::unwrap_or_clone));
+            if is_last {
+                return Ok(records);
+            }
+        }
+    }
+
     /// The whole journal of a session.
     pub async fn records(&self, id: SessionId) -> Result<Vec<Record>, HubError> {
-        let records = self.inner.ports.journal.read_all(id).await?;
-        if records.is_empty() {
-            return Err(HubError::NoSuchSession(id));
-        }
-        Ok(records.into_iter().map(Arc::unwrap_or_clone).collect())
+        let records = self.records_after(id, Seq::START).await?;
+        if records.is_empty() { Err(HubError::NoSuchSession(id)) } else { Ok(records) }
     }
 
     pub fn is_running(&self, id: SessionId) -> bool {
@@ -283,12 +358,12 @@ impl Hub {
 
     /// Runs a session that is not running, because of this. Returns the place before what follows from it.
     /// Of several who do so at once one is in time: the journal fences the others off.
-    async fn begin_with(&self, id: SessionId, input: Input) -> Result<Seq, HubError> {
-        if self.inner.live().contains_key(&id) {
+    async fn begin_with(&self, session: Known, input: Input) -> Result<Seq, HubError> {
+        if self.inner.live().contains_key(&session.id()) {
             return Err(HubError::Running);
         }
         self.must_have_room(1)?;
-        let mut conversation = self.conversation(id).await?;
+        let mut conversation = self.read(session).await?;
         let (before, was_left) = (conversation.stage().head(), is_left_running(&conversation));
         let is_said = matches!(input, Input::HumanSaid { .. });
         let events = conversation.on(input)?;

@@ -16,7 +16,7 @@ mod room;
 
 pub use call::Retries;
 pub use drive::Ports;
-pub use hub::{Hub, HubError, HubSettings};
+pub use hub::{Hub, HubError, HubSettings, Known, Opened};
 pub use live::{Published, Subscription};
 pub use memory::MemoryJournal;
 pub use overheard::{Listener, Overheard};

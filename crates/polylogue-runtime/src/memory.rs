@@ -9,12 +9,11 @@ use async_trait::async_trait;
 use polylogue_core::{
     Event, Reason, Record,
     id::{AgentId, Seq, SessionId},
-    memory::Memory,
-    projection::{self, waits_for_person},
+    memory::{Memory, memories},
     room::{RoomId, RoomPlace},
 };
 
-use crate::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
+use crate::port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Summary};
 
 /// Journals that end with the process.
 #[derive(Debug, Default)]
@@ -86,17 +85,15 @@ impl Journal for MemoryJournal {
         open.sort_by_key(|summary| (summary.started_at, summary.id));
         Ok(open.into_iter().map(|summary| summary.id).collect())
     }
+}
 
-    async fn memories(
-        &self,
-        character: &AgentId,
-        story: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Memory>, JournalError> {
+#[async_trait]
+impl Memories for MemoryJournal {
+    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
         let kept = self.lock();
-        let mut found: Vec<Memory> = kept.sessions.values().flat_map(|journal| projection::memories(journal)).collect();
+        let mut found: Vec<Memory> = kept.sessions.values().flat_map(|journal| memories(journal)).collect();
         found.retain(|memory| {
-            let is_theirs = memory.character == *character && story.is_none_or(|story| *memory.story == *story);
+            let is_theirs = memory.agent == *agent && story.is_none_or(|story| *memory.story == *story);
             is_theirs && !kept.forgotten.contains(&(memory.session, memory.seq))
         });
         found.sort_by_key(|memory| (memory.at, memory.session, memory.seq));
@@ -107,7 +104,10 @@ impl Journal for MemoryJournal {
         self.lock().forgotten.extend(places);
         Ok(())
     }
+}
 
+#[async_trait]
+impl Rooms for MemoryJournal {
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
         let kept = self.lock();
         let log = kept.rooms.get(room).into_iter().flatten().zip(1..);
@@ -159,7 +159,7 @@ fn summarize(journal: &[Arc<Record>]) -> Option<Summary> {
         last_at: last.at,
         head: last.seq,
         reason: journal.iter().rev().find_map(|record| ended(&record.event)).flatten(),
-        is_waiting: journal.iter().rev().find_map(|record| waits_for_person(&record.event)).unwrap_or_default(),
+        is_waiting: journal.iter().rev().find_map(|record| record.event.awaits_person()).unwrap_or_default(),
     })
 }
 

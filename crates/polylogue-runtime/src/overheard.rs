@@ -6,14 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use polylogue_core::{
     Record,
-    id::{AgentId, Seq, SessionId},
-    memory::Memory,
-    room::{RoomId, RoomPlace},
+    id::{Seq, SessionId},
 };
 
-use crate::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
+use crate::port::{Journal, JournalError, Summary};
 
-/// Whoever makes something of what is recorded. It cannot fail: what is recorded is recorded.
+/// Makes something of what is recorded. It cannot fail: what is recorded is recorded.
 #[async_trait]
 pub trait Listener: Send + Sync {
     async fn heard(&self, session: SessionId, records: &[Arc<Record>]);
@@ -60,30 +58,5 @@ impl Journal for Overheard {
 
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.journal.unfinished().await
-    }
-
-    async fn memories(
-        &self,
-        character: &AgentId,
-        story: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Memory>, JournalError> {
-        self.journal.memories(character, story, limit).await
-    }
-
-    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
-        self.journal.forget(places).await
-    }
-
-    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
-        self.journal.read_room(room, after, limit).await
-    }
-
-    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
-        self.journal.room_head(room).await
-    }
-
-    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
-        self.journal.rooms(limit).await
     }
 }

@@ -1,7 +1,7 @@
 //! A room while it goes on: its events from any one of them, first what is recorded, then what happens.
 //!
-//! Whoever listens reads the room's order from the journal and nothing else; a bell only says that there is more.
-//! So all hear the same in the same order, and nobody misses anything or hears it twice.
+//! A listener reads the room's order from the store and nothing else; a bell only says that there is more. So all
+//! hear the same in the same order, and nobody misses anything or hears it twice.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -9,13 +9,16 @@ use std::{
 };
 
 use polylogue_core::{
+    format::collaboration::{RoomEvent, RoomStream},
     id::{Seq, SessionId},
-    projection::{RoomEvent, RoomStream},
     room::{RoomId, RoomPlace},
 };
 use tokio::sync::watch;
 
-use crate::port::{Journal, JournalError, RoomRecord};
+use crate::{
+    drive::Ports,
+    port::{Journal, JournalError, RoomRecord, Rooms},
+};
 
 /// The bells of the rooms that somebody listens to.
 #[derive(Debug, Default)]
@@ -61,6 +64,7 @@ const PAGE: usize = 256;
 /// Reads a room in its order, and folds each of its sessions.
 pub(crate) struct RoomReader {
     journal: Arc<dyn Journal>,
+    rooms: Arc<dyn Rooms>,
     room: RoomId,
     after: RoomPlace,
     /// The sessions that have been met and are not over.
@@ -68,13 +72,14 @@ pub(crate) struct RoomReader {
 }
 
 impl RoomReader {
-    pub(crate) fn new(journal: Arc<dyn Journal>, room: RoomId, after: RoomPlace) -> RoomReader {
-        RoomReader { journal, room, after, streams: BTreeMap::new() }
+    pub(crate) fn new(ports: &Ports, room: RoomId, after: RoomPlace) -> RoomReader {
+        let (journal, rooms) = (ports.journal.clone(), ports.rooms.clone());
+        RoomReader { journal, rooms, room, after, streams: BTreeMap::new() }
     }
 
     /// The events of the next records, with their numbers; `None` when there are no more records.
     pub(crate) async fn page(&mut self) -> Result<Option<Vec<(u64, RoomEvent)>>, JournalError> {
-        let records = self.journal.read_room(&self.room, self.after, PAGE).await?;
+        let records = self.rooms.read_room(&self.room, self.after, PAGE).await?;
         let Some(last) = records.last() else { return Ok(None) };
         self.after = last.place;
         let mut numbered = Vec::new();
@@ -145,9 +150,9 @@ impl std::fmt::Debug for RoomSubscription {
 }
 
 impl RoomSubscription {
-    pub(crate) fn new(journal: Arc<dyn Journal>, bells: &Bells, room: RoomId, heard: u64) -> RoomSubscription {
+    pub(crate) fn new(ports: &Ports, bells: &Bells, room: RoomId, heard: u64) -> RoomSubscription {
         let bell = bells.listen(&room);
-        let reader = RoomReader::new(journal, room, RoomEvent::place_before(heard));
+        let reader = RoomReader::new(ports, room, RoomEvent::place_before(heard));
         RoomSubscription { reader, bell, heard, read: VecDeque::new() }
     }
 

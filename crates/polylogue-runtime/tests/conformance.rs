@@ -1,10 +1,10 @@
-//! The journal in memory keeps to its port.
+//! The store in memory keeps to its ports.
 
 use std::sync::Arc;
 
-use polylogue_runtime::{MemoryJournal, conformance, port::Journal};
+use polylogue_runtime::{MemoryJournal, conformance, port::Store};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_journal_in_memory_conforms() {
-    conformance::journal(async || Arc::new(MemoryJournal::default()) as Arc<dyn Journal>).await;
+async fn the_store_in_memory_conforms() {
+    conformance::store(async || Arc::new(MemoryJournal::default()) as Arc<dyn Store>).await;
 }

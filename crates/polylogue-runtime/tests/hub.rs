@@ -19,7 +19,7 @@ use support::{Behaviour, Bench, TestModel, TokioClock, setup, texts};
 async fn a_collaboration_runs_to_its_cap_and_says_so() {
     let bench = Bench::new(TestModel::handing_on());
     let id = bench.run(setup(3)).await;
-    assert_eq!(bench.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
     assert_eq!(
         texts(&bench.hub.conversation(id).await.unwrap()),
         [
@@ -52,7 +52,7 @@ async fn stop_drops_a_call_in_flight_at_once_and_resume_repeats_no_turn() {
     bench.hub.stop(id).await.unwrap();
     assert_eq!(pressed.elapsed(), Duration::ZERO, "the call is not waited for");
     assert_eq!(bench.model.dropped(), 1, "the request itself is gone");
-    assert_eq!(bench.reason(id).await, Some(Reason::Cancelled));
+    assert_eq!(bench.reason(id).await, Some(Reason::CANCELLED));
     let records = bench.hub.records(id).await.unwrap();
     let cut = records.iter().find_map(|record| match &record.event {
         Event::AskCut { partial, usage, .. } => Some((partial.to_string(), usage.estimated)),
@@ -64,7 +64,7 @@ async fn stop_drops_a_call_in_flight_at_once_and_resume_repeats_no_turn() {
 
     bench.hub.resume(id, Change::default()).await.unwrap();
     bench.hub.wait(id).await.unwrap();
-    assert_eq!(bench.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
     let said = texts(&bench.hub.conversation(id).await.unwrap());
     let turns: Vec<&String> = said.iter().filter(|line| line.contains("turn")).collect();
     assert_eq!(turns, ["gpt: turn 1 of gpt", "claude: turn 2 of claude", "gpt: turn 3 of gpt"]);
@@ -95,7 +95,7 @@ async fn a_session_that_lost_its_process_goes_on_where_it_was() {
     let next = bench.next_process(TestModel::handing_on());
     assert_eq!(next.hub.resume_unfinished().await.unwrap(), [id]);
     next.hub.wait(id).await.unwrap();
-    assert_eq!(next.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(next.reason(id).await, Some(Reason::CAP_REACHED));
     assert_eq!(next.model.calls(), 2, "the first turn was on disk");
     assert_eq!(next.hub.resume_unfinished().await.unwrap(), []);
 }
@@ -128,7 +128,7 @@ async fn a_fork_goes_its_own_way_and_leaves_the_other_alone() {
 
     let head = before.last().unwrap().seq;
     let at = |seq| bench.hub.fork(id, seq, SessionId::from_random([8; 16]), Change::default());
-    assert_eq!(at(head).await, Err(CannotFork::Complete(head, Reason::CapReached).into()));
+    assert_eq!(at(head).await, Err(CannotFork::Complete(head, Reason::CAP_REACHED).into()));
     assert_eq!(at(Seq(99)).await, Err(CannotFork::NoSuchRecord(Seq(99), head).into()));
     assert_eq!(at(Seq(0)).await, Err(CannotFork::NoSuchRecord(Seq(0), head).into()));
 }
@@ -181,23 +181,23 @@ async fn passing_failures_are_retried_within_their_bound() {
     let began = tokio::time::Instant::now();
     let id = bench.run(setup(1)).await;
     assert_eq!(began.elapsed(), Duration::from_secs(14), "the provider's word is heeded");
-    assert_eq!(bench.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
     let answered = bench.hub.records(id).await.unwrap();
     assert!(answered.iter().any(|record| matches!(record.event, Event::Answered { retries: 2, .. })));
 
     let bench = Bench::new(TestModel::new(move |_| Behaviour::Fails(overloaded())));
     let id = bench.run(setup(1)).await;
-    assert_eq!(bench.reason(id).await, Some(Reason::Failed));
+    assert_eq!(bench.reason(id).await, Some(Reason::FAILED));
     assert_eq!(bench.model.calls(), 1 + Retries::default().max);
 
     let bench = Bench::new(TestModel::new(|_| Behaviour::Fails(CallError::Unauthorized("no".into()))));
     let id = bench.run(setup(1)).await;
-    assert_eq!(bench.reason(id).await, Some(Reason::Failed));
+    assert_eq!(bench.reason(id).await, Some(Reason::FAILED));
     assert_eq!(bench.model.calls(), 1, "a bad key is not tried again");
     let next = bench.next_process(TestModel::handing_on());
     next.hub.resume(id, Change::default()).await.unwrap();
     next.hub.wait(id).await.unwrap();
-    assert_eq!(next.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(next.reason(id).await, Some(Reason::CAP_REACHED));
 }
 
 #[tokio::test(start_paused = true)]
@@ -222,7 +222,7 @@ async fn a_call_that_hangs_is_given_up_after_its_time_limit() {
     let mut setup = setup(1);
     setup.limits = Limits { call_timeout_seconds: 5, ..Limits::default() };
     let id = bench.run(setup).await;
-    assert_eq!(bench.reason(id).await, Some(Reason::Failed));
+    assert_eq!(bench.reason(id).await, Some(Reason::FAILED));
     let outcome = Outcome::of(&bench.hub.conversation(id).await.unwrap());
     assert_eq!(outcome.errors[0].message, "no answer within 5 s");
     assert_eq!(bench.model.calls(), 4);
@@ -236,11 +236,11 @@ async fn the_session_s_time_is_a_bound_too() {
     let began = tokio::time::Instant::now();
     let id = bench.run(setup).await;
     assert_eq!(began.elapsed(), Duration::from_secs(10));
-    assert_eq!(bench.reason(id).await, Some(Reason::LimitSeconds));
+    assert_eq!(bench.reason(id).await, Some(Reason::LIMIT_SECONDS));
     // Time that nobody ran it is not counted, and more of it lets it go on.
     tokio::time::sleep(Duration::from_secs(1_000)).await;
     let still = bench.hub.resume(id, Change::default()).await;
-    assert_eq!(still, Err(Rejected::StillAtLimit(Reason::LimitSeconds).into()));
+    assert_eq!(still, Err(Rejected::StillAtLimit(Reason::LIMIT_SECONDS).into()));
     let limits = Some(Limits { max_seconds: 15, ..Limits::default() });
     bench.hub.resume(id, Change { limits, ..Change::default() }).await.unwrap();
     bench.hub.wait(id).await.unwrap();
@@ -264,7 +264,7 @@ async fn a_person_can_put_in_a_word_and_only_while_it_runs() {
     assert!(texts(&bench.hub.conversation(id).await.unwrap()).contains(&"you: Mind the budget.".to_owned()));
     assert!(bench.model.prompts()[1].contains("you: Mind the budget."), "the next speaker reads it");
     let late = bench.hub.say(id, you(), "Too late.".into()).await;
-    assert_eq!(late, Err(Rejected::Ended(Reason::CapReached).into()));
+    assert_eq!(late, Err(Rejected::Ended(Reason::CAP_REACHED).into()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -288,7 +288,7 @@ async fn two_processes_cannot_both_write_a_session() {
     let other = bench.next_process(TestModel::handing_on());
     other.hub.resume(id, Change::default()).await.unwrap();
     other.hub.wait(id).await.unwrap();
-    assert_eq!(other.reason(id).await, Some(Reason::CapReached));
+    assert_eq!(other.reason(id).await, Some(Reason::CAP_REACHED));
     let after = bench.hub.records(id).await.unwrap();
     assert!(matches!(bench.hub.wait(id).await, Err(HubError::Journal(_))), "the first was fenced off");
     assert_eq!(bench.hub.records(id).await.unwrap(), after);

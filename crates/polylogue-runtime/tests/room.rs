@@ -7,10 +7,9 @@ use std::{sync::Arc, time::Duration};
 
 use polylogue_core::{
     Reason, Setup,
-    format::collaboration::Mode,
-    projection::RoomEvent,
+    format::collaboration::{Mode, RoomEvent, Settings},
     room::{CallId, RoomCall, RoomId},
-    setup::{Change, FormatSetup},
+    setup::Change,
 };
 use polylogue_runtime::{HubError, HubSettings, MemoryJournal, RoomSubscription};
 use support::{Behaviour, Bench, TestModel, setup};
@@ -121,7 +120,7 @@ async fn a_stop_is_heard_whether_or_not_the_session_runs_here() {
     bench.hub.wait(id).await.unwrap();
     bench.hub.stop(id).await.unwrap();
     hear(&mut listener, "Collaboration canceled by user.").await;
-    assert_eq!(bench.reason(id).await, Some(Reason::Cancelled));
+    assert_eq!(bench.reason(id).await, Some(Reason::CANCELLED));
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,9 +132,8 @@ async fn what_is_over_is_told_to_whoever_is_called_next() {
     assert_eq!(bench.hub.recently_said(&lobby()).await, Ok(vec![]));
     bench.run(in_lobby(1)).await;
     let mut hanging = in_lobby(1);
-    if let FormatSetup::Collaboration(settings) = &mut hanging.format {
-        (settings.goal, settings.mode) = ("hang".into(), Mode::Single);
-    }
+    let settings = hanging.format.settings_mut::<Settings>().unwrap();
+    (settings.goal, settings.mode) = ("hang".into(), Mode::Single);
     bench.hub.start(hanging).await.unwrap();
     let said = bench.hub.recently_said(&lobby()).await.unwrap();
     let said: Vec<String> = said.iter().map(|said| format!("{}: {}", said.name, said.text)).collect();

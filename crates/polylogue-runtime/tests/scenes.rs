@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use fastrand::Rng;
 use polylogue_core::{
     Event, Reason, Record, Setup, Timestamp,
-    format::scene::{AgentMode, Decision, MODERATOR, STAND_IN, Scheduled, Settings, WorldEvents},
-    id::{AgentId, AskId, Purpose, SessionId},
+    format::scene::{AgentMode, Decision, MODERATOR, STAND_IN, Scheduled, Settings, WorldEvents, purpose, reason},
+    id::{AgentId, AskId, SessionId},
     money::Price,
     setup::{Agent, Cast, FormatSetup, Limits, Sampling},
 };
@@ -63,8 +63,8 @@ impl Model for Misbehaving {
         }
         let word = format!("w{:016x}", hashed(seed, call, "word"));
         let sent = match id.purpose {
-            Purpose::Judge => Sent { text: judgement(&mut chance), word: None },
-            Purpose::Act => acted(&mut chance, seed, &word),
+            purpose::JUDGE => Sent { text: judgement(&mut chance), word: None },
+            purpose::ACT => acted(&mut chance, seed, &word),
             _ => Sent { text: format!("I remember {word}."), word: None },
         };
         // Nothing is waited for after this: what is on the list was sent.
@@ -183,7 +183,7 @@ fn set_up(seed: u64) -> Setup {
     let max_seconds = if chance.u32(0..10) == 0 { 40 } else { 24 * 3_600 };
     Setup {
         id: SessionId::from_random(u128::from(seed + 1).to_be_bytes()),
-        format: FormatSetup::Scene(settings),
+        format: FormatSetup::new(settings),
         cast: cast.with_crew(crew).unwrap(),
         limits: Limits {
             max_seconds,
@@ -201,12 +201,8 @@ fn set_up(seed: u64) -> Setup {
 #[tokio::test(start_paused = true)]
 async fn three_hundred_scenes_end_and_lose_nothing() {
     let model = Arc::new(Misbehaving::default());
-    let ports = Ports {
-        model: model.clone(),
-        voice: Arc::new(NoVoice),
-        journal: Arc::new(MemoryJournal::default()),
-        clock: Arc::new(TokioClock::default()),
-    };
+    let (store, clock) = (Arc::new(MemoryJournal::default()), Arc::new(TokioClock::default()));
+    let ports = Ports::new(model.clone(), Arc::new(NoVoice), store, clock);
     let hub = Hub::new(ports, HubSettings::default());
     let mut begun = Vec::new();
     for seed in 0..SCENES {
@@ -222,18 +218,25 @@ async fn three_hundred_scenes_end_and_lose_nothing() {
         nobody_holds_up_a_beat(seed, &records);
         nothing_is_lost_or_doubled(seed, &records, &sent);
     }
-    let all =
-        [Reason::GoalAchieved, Reason::NaturalEnd, Reason::MaxBeatsExceeded, Reason::Stalled, Reason::LimitSeconds];
+    let all = [
+        reason::GOAL_ACHIEVED,
+        reason::NATURAL_END,
+        reason::MAX_BEATS_EXCEEDED,
+        reason::STALLED,
+        Reason::LIMIT_SECONDS,
+    ];
     assert!(all.iter().all(|reason| reasons.contains(reason)), "the seeds come to every end: {reasons:?}");
 }
 
 fn it_ends_within_its_beats(seed: u64, records: &[Record]) -> Reason {
     let Event::Started { setup, .. } = &records[0].event else { panic!("{seed}: no start") };
-    let FormatSetup::Scene(settings) = &setup.format else { panic!("{seed}: no scene") };
+    let settings = setup.format.settings::<Settings>().unwrap();
     let beats = records.iter().filter_map(|record| match &record.event {
         Event::Asked { ask, .. } => Some(ask.turn),
-        Event::Scene(Decision::BeatBegun { beat, .. }) => Some(*beat),
-        _ => None,
+        event => match event.decided() {
+            Some(Decision::BeatBegun { beat, .. }) => Some(*beat),
+            _ => None,
+        },
     });
     assert!(beats.max() < Some(settings.max_beats), "seed {seed} goes beyond {} beats", settings.max_beats);
     match records.last().map(|record| &record.event) {
@@ -251,7 +254,7 @@ fn nobody_holds_up_a_beat(seed: u64, records: &[Record]) {
             Event::Answered { ask, .. } | Event::AskFailed { ask, .. } | Event::AskCut { ask, .. } => (ask, false),
             _ => continue,
         };
-        if ask.purpose == Purpose::Act {
+        if ask.purpose == purpose::ACT {
             let [from, to] = beats.entry(ask.turn).or_default();
             assert!(!is_asked || from.is_none_or(|from| from == record.at), "seed {seed}: all are asked at once");
             from.get_or_insert(record.at);
@@ -274,8 +277,10 @@ fn nothing_is_lost_or_doubled(seed: u64, records: &[Record], sent: &BTreeMap<(u6
         let is_new = match &record.event {
             Event::Answered { ask, text, .. } => heard.insert(ask.clone(), text).is_none(),
             Event::LineSpoken { ask: Some(ask), text, .. } => lines.insert(ask.clone(), text).is_none(),
-            Event::Scene(Decision::StayedSilent { ask, .. }) => silences.insert(ask.clone()),
-            _ => true,
+            event => match event.decided() {
+                Some(Decision::StayedSilent { ask, .. }) => silences.insert(ask.clone()),
+                _ => true,
+            },
         };
         assert!(is_new, "seed {seed}: record {} says it again: {:?}", record.seq, record.event);
     }
@@ -284,7 +289,7 @@ fn nothing_is_lost_or_doubled(seed: u64, records: &[Record], sent: &BTreeMap<(u6
         count += 1;
         let [reply] = replies.as_slice() else { panic!("seed {seed}: {ask} was answered {} times", replies.len()) };
         assert_eq!(heard.get(ask), Some(&reply.text.as_str()), "seed {seed}: {ask}");
-        if ask.purpose != Purpose::Act {
+        if ask.purpose != purpose::ACT {
             continue;
         }
         match &reply.word {
@@ -300,13 +305,13 @@ fn nothing_is_lost_or_doubled(seed: u64, records: &[Record], sent: &BTreeMap<(u6
     assert_eq!(heard.len(), count, "seed {seed}: the journal has what was never sent");
     let failed = records
         .iter()
-        .filter(|record| matches!(&record.event, Event::AskFailed { ask, .. } if ask.purpose == Purpose::Act));
-    let acts = heard.keys().filter(|ask| ask.purpose == Purpose::Act).count();
+        .filter(|record| matches!(&record.event, Event::AskFailed { ask, .. } if ask.purpose == purpose::ACT));
+    let acts = heard.keys().filter(|ask| ask.purpose == purpose::ACT).count();
     assert_eq!(lines.len() + silences.len(), acts + failed.count(), "seed {seed}: each ask comes to one thing");
 }
 
 /// The first ask that there can be in the order of asks.
 fn first() -> AskId {
     let agent: AgentId = "!".parse().unwrap();
-    AskId { purpose: Purpose::Contribute, turn: 0, agent, attempt: 0 }
+    AskId { purpose: purpose::ACT, turn: 0, agent, attempt: 0 }
 }

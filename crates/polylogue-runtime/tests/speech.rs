@@ -14,8 +14,8 @@ use std::{
 use async_trait::async_trait;
 use polylogue_core::{
     Event, Reason, Setup,
+    format::chorus::purpose,
     format::chorus::{self, Slot, SlotId, VoiceProfile},
-    id::Purpose,
     line::{Clip, ClipState},
     setup::{Agent, Cast, Change, FormatSetup},
 };
@@ -47,9 +47,9 @@ impl Voice for SlowVoice {
         let _place = self.place.acquire().await.map_err(|error| VoiceError::Failed(error.to_string()))?;
         self.begun.fetch_add(1, Ordering::SeqCst);
         sleep(self.takes).await;
-        match self.refuses == Some(speech.line_id().0) {
+        match self.refuses == Some(speech.line.id.0) {
             true => Err(VoiceError::Failed("hoarse".to_owned())),
-            false => Ok(Clip { path: format!("{}.wav", speech.line_id()), duration_ms: 1000, ..Clip::default() }),
+            false => Ok(Clip { path: format!("{}.wav", speech.line.id), duration_ms: 1000, ..Clip::default() }),
         }
     }
 }
@@ -88,7 +88,7 @@ impl Model for ChorusModel {
         let agent = call.ask.id.agent.as_str();
         let slot: u8 = agent.trim_start_matches("slot-").parse().unwrap();
         let text = match call.ask.id.purpose {
-            Purpose::Comment => {
+            purpose::COMMENT => {
                 let target = slot % 6 + 1;
                 format!(r#"{{"targetSlotId": {target}, "comment": "{agent} heard you.", "voice_profile": "plain"}}"#)
             }
@@ -108,11 +108,7 @@ fn chorus_of_six() -> Setup {
         slots: slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent() }).collect(),
         voices: vec![VoiceProfile { name: "plain".into(), description: "plain".into() }],
     };
-    Setup {
-        format: FormatSetup::Chorus(settings),
-        cast: Cast::new(agents, base.cast.people().to_vec()).unwrap(),
-        ..base
-    }
+    Setup { format: FormatSetup::new(settings), cast: Cast::new(agents, base.cast.people().to_vec()).unwrap(), ..base }
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,7 +121,7 @@ async fn a_chorus_takes_its_thinking_and_its_last_clips() {
     let id = hub.start(chorus_of_six()).await.unwrap();
     hub.wait(id).await.unwrap();
     let conversation = hub.conversation(id).await.unwrap();
-    assert_eq!(conversation.stage().ended(), Some(Reason::Completed));
+    assert_eq!(conversation.stage().ended(), Some(Reason::COMPLETED));
     let made = conversation.stage().transcript().lines().iter().filter(|line| matches!(line.clip, ClipState::Made(_)));
     assert_eq!(made.count(), 18);
     let critical_path = Duration::from_millis(3 * 500 + 2 * 300);
@@ -137,7 +133,7 @@ async fn a_clip_that_fails_is_an_event_and_the_session_completes() {
     let (_bench, hub) = bench(500, SlowVoice::new(300, Some(2), 1));
     let id = hub.start(spoken_setup(3)).await.unwrap();
     hub.wait(id).await.unwrap();
-    assert_eq!(hub.conversation(id).await.unwrap().stage().ended(), Some(Reason::CapReached));
+    assert_eq!(hub.conversation(id).await.unwrap().stage().ended(), Some(Reason::CAP_REACHED));
     let failed: Vec<String> = hub
         .records(id)
         .await

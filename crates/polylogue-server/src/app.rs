@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use axum::{Router, http::HeaderValue, middleware, response::IntoResponse};
-use polylogue_runtime::{Hub, port::Journal};
+use polylogue_runtime::{
+    Hub,
+    port::{Journal, Rooms, Store},
+};
 use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
@@ -21,6 +24,7 @@ use crate::{
 pub struct App {
     pub(crate) hub: Hub,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) rooms: Arc<dyn Rooms>,
     pub(crate) house: Arc<dyn House>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Arc<Metrics>,
@@ -35,9 +39,9 @@ impl std::fmt::Debug for App {
 }
 
 impl App {
-    pub fn new(hub: Hub, journal: Arc<dyn Journal>, house: Arc<dyn House>, settings: Settings) -> App {
+    pub fn new(hub: Hub, store: Arc<dyn Store>, house: Arc<dyn House>, settings: Settings) -> App {
         let (settings, metrics) = (Arc::new(settings), Arc::default());
-        App { hub, journal, house, settings, metrics, closing: CancellationToken::new() }
+        App { hub, journal: store.clone(), rooms: store, house, settings, metrics, closing: CancellationToken::new() }
     }
 
     /// Everything that can be asked for.

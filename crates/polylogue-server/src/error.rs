@@ -126,7 +126,9 @@ impl From<HubError> for Refusal {
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) => Code::InvalidConfig,
-            HubError::CannotFork(CannotFork::NoSuchRecord(..) | CannotFork::Complete(..)) => Code::InvalidRequest,
+            HubError::CannotFork(CannotFork::NoSuchRecord(..) | CannotFork::Complete(..) | CannotFork::Unread(_)) => {
+                Code::InvalidRequest
+            }
             HubError::CannotFork(CannotFork::NotAJournal(_)) | HubError::NotAJournal(_) | HubError::Journal(_) => {
                 return Refusal::internal(error);
             }
@@ -140,14 +142,15 @@ fn of_rejected(rejected: &Rejected) -> Code {
     match rejected {
         Rejected::EmptyMessage | Rejected::NotInCast(_) => Code::InvalidRequest,
         Rejected::TooLong(..) => Code::TooLarge,
-        Rejected::BadSeats(_) => Code::InvalidConfig,
+        Rejected::BadSetup(_) => Code::InvalidConfig,
         Rejected::Ended(_)
         | Rejected::NotAsked(_)
         | Rejected::NoSuchClip(_)
         | Rejected::NotYourTurn(_)
         | Rejected::Paused
         | Rejected::Begun
-        | Rejected::FixedSeats
+        | Rejected::NotForOthers
+        | Rejected::Unread(_)
         | Rejected::KeyUsed
         | Rejected::Complete(_)
         | Rejected::StillAtLimit(_) => Code::Conflict,

@@ -7,6 +7,7 @@
 mod app;
 mod door;
 mod error;
+pub mod format;
 mod house;
 mod json;
 mod listen;
@@ -17,9 +18,6 @@ mod stream;
 
 pub use app::App;
 pub use error::{Code, Refusal};
-pub use house::{
-    AgentInfo, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelConfigRequest, ModelInfo,
-    ParticipantRequest, SceneRequest, SlotRequest, VoiceInfo,
-};
+pub use house::{AgentInfo, FormatRequest, House, ModelInfo, Request, VoiceInfo};
 pub use listen::serve;
 pub use settings::{BadSettings, Settings};

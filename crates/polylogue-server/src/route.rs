@@ -1,13 +1,9 @@
-//! The routes, one file for each thing that is asked about.
+//! The routes that all formats share, one file for each thing that is asked about.
 
 mod audio;
 mod catalog;
-mod chat;
-mod discussions;
 mod health;
-mod rooms;
-mod scenes;
-mod sessions;
+pub(crate) mod sessions;
 
 use axum::{Router, routing::get};
 use utoipa::{
@@ -17,7 +13,7 @@ use utoipa::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 use utoipa_swagger_ui::SwaggerUi;
 
-use crate::app::App;
+use crate::{app::App, format};
 
 /// What needs a token, where tokens are set.
 pub(crate) fn guarded() -> Router<App> {
@@ -39,16 +35,7 @@ pub(crate) fn docs() -> Router {
 
 fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(chat::begin))
-        .routes(routes!(chat::follow))
-        .routes(routes!(discussions::list, discussions::create))
-        .routes(routes!(discussions::show, discussions::say, discussions::change))
-        .routes(routes!(scenes::begin))
-        .routes(routes!(scenes::report))
-        .routes(routes!(rooms::list))
-        .routes(routes!(rooms::show))
-        .routes(routes!(rooms::say))
-        .routes(routes!(rooms::events))
+        .merge(format::routes())
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::events))

@@ -1,4 +1,5 @@
-//! Event streams: a subscription to a session, sent as server-sent events with the journal's sequence numbers.
+//! Event streams: a subscription to a session, sent as server-sent events with the journal's sequence numbers. The
+//! streams of one format are in its own folder.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -11,13 +12,10 @@ use axum::{
 };
 use futures_util::{Stream, StreamExt, stream};
 use polylogue_core::{
-    Event, Record,
-    format::discussion::{Decision, Who},
+    Record,
     id::{Seq, SessionId},
-    projection::{ChorusStream, DiscussionChange, DiscussionEntry, DiscussionState, discussion_changes},
-    room::RoomId,
 };
-use polylogue_runtime::{Hub, Published, Subscription};
+use polylogue_runtime::{Published, Subscription};
 
 use crate::{app::App, error::Refusal};
 
@@ -43,106 +41,8 @@ pub(crate) fn journal(app: &App, session: SessionId, after: Seq) -> Response {
     respond(app, frames)
 }
 
-/// When a chorus's stream ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Until {
-    /// With the first `done`: the answer to one message.
-    Done,
-    /// With the last record that there is.
-    Last,
-}
-
-/// The events of a chorus after `after`.
-pub(crate) fn chorus(app: &App, session: SessionId, after: Seq, until: Until) -> Response {
-    // The fold needs the records from the first, whatever the listener has seen.
-    let records = records(app.hub.subscribe(session, Seq::START)).boxed();
-    let frames =
-        stream::unfold((records, None::<ChorusStream>, false), move |(mut records, mut fold, is_done)| async move {
-            if is_done {
-                return None;
-            }
-            loop {
-                let record = records.next().await?;
-                let event = match &mut fold {
-                    Some(fold) => fold.on(&record),
-                    None => {
-                        let (begun, first) = ChorusStream::begin(&record).ok()?;
-                        fold = Some(begun);
-                        Some(first)
-                    }
-                };
-                let Some(event) = event.filter(|_| record.seq > after) else { continue };
-                let is_done = until == Until::Done && matches!(record.event, Event::Ended { .. });
-                let frame = Frame::default().id(record.seq.to_string()).event(event.name()).json_data(&event);
-                return Some((frame.expect("events have string keys"), (records, fold, is_done)));
-            }
-        });
-    respond(app, frames)
-}
-
-/// The turns that are taken in a discussion after `before`, which is the end of a turn, up to the next turn of a
-/// person or the end; then the discussion as it stands. What came up to `heard` is known to the listener.
-pub(crate) fn discussion(app: &App, session: SessionId, before: Seq, heard: Seq) -> Response {
-    let records = records(app.hub.subscribe(session, before)).boxed();
-    let hub = app.hub.clone();
-    let frames = stream::unfold(Some((records, Vec::new())), move |going| {
-        let hub = hub.clone();
-        async move {
-            let (mut records, mut open) = going?;
-            loop {
-                let Some(record) = records.next().await else { return Some((state(&hub, session).await?, None)) };
-                open.push(record.clone());
-                let next = match &record.event {
-                    Event::Ended { .. } => return Some((state(&hub, session).await?, None)),
-                    Event::Discussion(Decision::TurnTaken { next, .. }) => next,
-                    _ => continue,
-                };
-                let is_persons = next.as_ref().is_some_and(|turn| matches!(turn.participant.who, Who::Person(_)));
-                let changes = discussion_changes(session, &std::mem::take(&mut open));
-                if is_persons {
-                    // Nothing more is waited for.
-                    records = stream::empty().boxed();
-                }
-                let taken = changes.into_iter().find_map(|change| match change {
-                    DiscussionChange::Logged(row) => Some(DiscussionEntry::of(session, row)),
-                    _ => None,
-                });
-                let Some(entry) = taken.filter(|_| record.seq > heard) else { continue };
-                let frame = Frame::default().id(record.seq.to_string()).event("entry").json_data(&entry);
-                return Some((frame.expect("entries have string keys"), Some((records, open))));
-            }
-        }
-    });
-    respond(app, frames)
-}
-
-/// The events of a room after the one with this number, for as long as somebody listens.
-pub(crate) fn room(app: &App, room: RoomId, heard: u64) -> Response {
-    let frames = stream::unfold(app.hub.listen(room, heard), |mut listener| async move {
-        match listener.next().await {
-            Ok((number, event)) => {
-                let frame = Frame::default().id(number.to_string()).json_data(&event);
-                Some((frame.expect("events have string keys"), listener))
-            }
-            Err(error) => {
-                tracing::error!(%error, "a room's event stream breaks off");
-                None
-            }
-        }
-    });
-    respond(app, frames)
-}
-
-/// The last event of a discussion's stream.
-async fn state(hub: &Hub, session: SessionId) -> Option<Frame> {
-    let records = hub.records(session).await.ok()?;
-    let state = DiscussionState::of(&records).ok()?;
-    let head = records.last()?.seq.to_string();
-    Some(Frame::default().id(head).event("done").json_data(&state).expect("states have string keys"))
-}
-
-/// The records of a subscription; a journal that cannot be read any further ends them.
-fn records(subscription: Subscription) -> impl Stream<Item = Arc<Record>> + Send {
+/// The records of a subscription. A journal that cannot be read any further ends them.
+pub(crate) fn records(subscription: Subscription) -> impl Stream<Item = Arc<Record>> + Send {
     stream::unfold(subscription, |mut subscription| async move {
         loop {
             match subscription.next().await {
@@ -158,7 +58,7 @@ fn records(subscription: Subscription) -> impl Stream<Item = Arc<Record>> + Send
     })
 }
 
-fn respond(app: &App, frames: impl Stream<Item = Frame> + Send + 'static) -> Response {
+pub(crate) fn respond(app: &App, frames: impl Stream<Item = Frame> + Send + 'static) -> Response {
     let open = app.metrics.stream();
     let frames = frames.take_until(app.closing.clone().cancelled_owned()).map(move |frame| {
         let _ = &open;

@@ -23,7 +23,7 @@ use polylogue_core::{
     memory::Memory,
     room::{RoomId, RoomPlace},
 };
-use polylogue_runtime::port::{Journal, JournalError, RoomRecord, RoomSummary, Summary};
+use polylogue_runtime::port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Summary};
 use rusqlite::ErrorCode;
 use tokio::sync::{mpsc, oneshot};
 
@@ -76,7 +76,7 @@ impl Journal for SqliteJournal {
     async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
         let Some(batch) = Batch::new(session, &records)? else { return Ok(()) };
         let (answer, answered) = oneshot::channel();
-        self.commands.send(Command::Append(Append { batch, answer })).await.map_err(|_| closed())?;
+        self.commands.send(Command::Append(Box::new(Append { batch, answer }))).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
 
@@ -96,15 +96,13 @@ impl Journal for SqliteJournal {
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.readers.with(reader::unfinished).await
     }
+}
 
-    async fn memories(
-        &self,
-        character: &AgentId,
-        story: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Memory>, JournalError> {
-        let (character, story) = (character.clone(), story.map(str::to_owned));
-        self.readers.with(move |connection| memories::read(connection, &character, story.as_deref(), limit)).await
+#[async_trait]
+impl Memories for SqliteJournal {
+    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+        let (agent, story) = (agent.clone(), story.map(str::to_owned));
+        self.readers.with(move |connection| memories::read(connection, &agent, story.as_deref(), limit)).await
     }
 
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
@@ -112,7 +110,10 @@ impl Journal for SqliteJournal {
         self.commands.send(Command::Forget(Forget { places, answer })).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
+}
 
+#[async_trait]
+impl Rooms for SqliteJournal {
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
         let room = room.clone();
         self.readers.with(move |connection| room::read(connection, &room, after, limit)).await

@@ -17,7 +17,7 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     conformance,
-    port::{Journal, JournalError, RoomRecord, RoomSummary, Summary},
+    port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Store, Summary},
 };
 use polylogue_store::SqliteJournal;
 use tempfile::TempDir;
@@ -26,19 +26,19 @@ use tokio::sync::{RwLock, RwLockWriteGuard};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_journal_in_sqlite_conforms() {
     let stores = Stores::default();
-    conformance::journal(async || Arc::new(open(&stores.path())) as Arc<dyn Journal>).await;
+    conformance::store(async || Arc::new(open(&stores.path())) as Arc<dyn Store>).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_appended_is_on_disk() {
     let stores = Stores::default();
-    conformance::journal(async || Arc::new(FromDisk::new(stores.path())) as Arc<dyn Journal>).await;
+    conformance::store(async || Arc::new(FromDisk::new(stores.path())) as Arc<dyn Store>).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_with_one_file_are_as_one() {
     let stores = Stores::default();
-    conformance::journal(async || Arc::new(TwoNodes::new(stores.path())) as Arc<dyn Journal>).await;
+    conformance::store(async || Arc::new(TwoNodes::new(stores.path())) as Arc<dyn Store>).await;
 }
 
 /// The folders of the stores, gone when the test is.
@@ -99,20 +99,21 @@ impl Journal for FromDisk {
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.reopened().await.unfinished().await
     }
+}
 
-    async fn memories(
-        &self,
-        character: &AgentId,
-        story: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Memory>, JournalError> {
-        self.reopened().await.memories(character, story, limit).await
+#[async_trait]
+impl Memories for FromDisk {
+    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+        self.reopened().await.memories(agent, story, limit).await
     }
 
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
         self.journal.read().await.forget(places).await
     }
+}
 
+#[async_trait]
+impl Rooms for FromDisk {
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
         self.reopened().await.read_room(room, after, limit).await
     }
@@ -163,20 +164,21 @@ impl Journal for TwoNodes {
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
         self.node().unfinished().await
     }
+}
 
-    async fn memories(
-        &self,
-        character: &AgentId,
-        story: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Memory>, JournalError> {
-        self.node().memories(character, story, limit).await
+#[async_trait]
+impl Memories for TwoNodes {
+    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+        self.node().memories(agent, story, limit).await
     }
 
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
         self.node().forget(places).await
     }
+}
 
+#[async_trait]
+impl Rooms for TwoNodes {
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
         self.node().read_room(room, after, limit).await
     }

@@ -3,10 +3,10 @@
 use std::{fs, path::Path, time::Duration};
 
 use futures_util::future::join_all;
-use polylogue_core::{Reason, event::Unreadable};
+use polylogue_core::{event::Unreadable, format::collaboration::reason::FINAL};
 use polylogue_runtime::{
     conformance::example::{ended, id, records, said, started},
-    port::{Journal, JournalError},
+    port::{Journal, JournalError, Rooms},
 };
 use polylogue_store::{OpenError, SqliteJournal};
 use rusqlite::Connection;
@@ -127,7 +127,7 @@ async fn a_closed_store_is_one_file_and_refuses_more() {
         fs::read_dir(folder.path()).expect("the folder").map(|file| file.expect("a file").file_name()).collect();
     assert_eq!(files, ["store.db"]);
     let closed = Err(JournalError::Failed("it is closed".to_owned()));
-    assert_eq!(journal.append(id(1), records(1, 200, [ended(Reason::Final)])).await, closed);
+    assert_eq!(journal.append(id(1), records(1, 200, [ended(FINAL)])).await, closed);
     assert_eq!(journal.find("", 9).await.map(drop), closed);
 }
 
@@ -147,7 +147,7 @@ async fn a_store_of_an_earlier_version_goes_on() {
     older.execute("INSERT INTO journal (place, at, event) VALUES ((1 << 32) + 1, 1, ?1)", [record]).expect("a record");
     drop(older);
     let journal = SqliteJournal::open(&path).expect("a store");
-    journal.append(id, records(1, 200, [ended(Reason::Final)])).await.expect("it follows");
+    journal.append(id, records(1, 200, [ended(FINAL)])).await.expect("it follows");
     assert_eq!((&journal as &dyn Journal).read_all(id).await.map(|records| records.len()), Ok(2));
     assert_eq!(journal.rooms(9).await, Ok(vec![]));
 }

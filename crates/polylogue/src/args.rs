@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::format;
+
 /// Conversations between several AI agents and a person: directed, bounded, recorded and spoken.
 #[derive(Debug, Parser)]
 #[command(name = "polylogue", version, max_term_width = 100)]
@@ -50,15 +52,8 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// The API, on one port
     Serve(Serve),
-    /// Three turns between up to six voices: respond, comment, reply
-    Chorus(Chorus),
-    /// Two agents or more hand a task back and forth, within bounds
-    Collaborate(Collaborate),
-    /// An orderly discussion that waits for its people
-    #[command(subcommand)]
-    Discuss(Discuss),
-    /// Characters play a scene, directed to its end by a moderator
-    Scene(Scene),
+    #[command(flatten)]
+    Format(format::Command),
     /// The recorded conversations
     #[command(subcommand)]
     Sessions(Sessions),
@@ -79,85 +74,6 @@ pub(crate) struct Serve {
     /// Where to listen [default: 127.0.0.1:7654]
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Chorus {
-    /// What the voices are to answer
-    pub(crate) message: String,
-    /// Who sits where, N from 1 to 6 [default: six seats for the agents that there are]
-    #[arg(long, value_name = "N=AGENT", value_parser = slot)]
-    pub(crate) slot: Vec<(u8, String)>,
-    /// Go on with this session: its id, the beginning of it, or `last`
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
-}
-
-fn slot(text: &str) -> Result<(u8, String), String> {
-    let (number, agent) = text.split_once('=').ok_or("write it as N=AGENT, for example 1=gpt")?;
-    let number = number.trim().parse().ok().filter(|number| (1..=6).contains(number));
-    Ok((number.ok_or("the slots are numbered from 1 to 6")?, agent.trim().to_owned()))
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Collaborate {
-    /// What the agents are to do
-    pub(crate) goal: String,
-    /// Who takes part [default: gpt,claude]
-    #[arg(long, value_name = "AGENT,AGENT", value_delimiter = ',')]
-    pub(crate) between: Vec<String>,
-    /// Who speaks first [default: the first of them]
-    #[arg(long, value_name = "AGENT")]
-    pub(crate) start: Option<String>,
-    /// After how many rounds it ends at the latest [default: 6]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_rounds: Option<u32>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Scene {
-    /// The scene: a .json, .yaml or .toml file
-    pub(crate) file: PathBuf,
-    /// Where the characters are, a Markdown file for each [default: .claude/agents]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) agents: Option<PathBuf>,
-    /// Where the transcript goes, in a folder of the scene's name [default: data/scenes]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Discuss {
-    /// Begin one; agents before the first person speak at once
-    New {
-        /// What it is called
-        #[arg(long, value_name = "TITLE")]
-        title: String,
-        /// What it is about, in more words
-        #[arg(long, value_name = "TEXT")]
-        topic: Option<String>,
-        /// Who takes part, in the order in which they speak: manager, leader or specialist with an agent, or
-        /// user, who is a person
-        #[arg(long, required = true, value_name = "ROLE=AGENT|user[=NAME]")]
-        participant: Vec<String>,
-        /// After how many rounds it is complete [default: 3]
-        #[arg(long, value_name = "N")]
-        max_rounds: Option<u32>,
-    },
-    /// Say something when it is a person's turn, and hear the agents up to the next
-    Say {
-        /// The discussion: its id, the beginning of it, or `last`
-        id: String,
-        text: String,
-        /// Who speaks [default: whose turn it is]
-        #[arg(long = "as", value_name = "PERSON")]
-        person: Option<String>,
-    },
-    /// Show one: what was said, and whose turn it is
-    Show {
-        /// The discussion: its id, the beginning of it, or `last`
-        id: String,
-    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -209,7 +125,7 @@ pub(crate) enum Sessions {
         speed: Option<f64>,
         /// Show this beat of a scene: what was done, what the moderator made of it, how they feel
         #[arg(long, value_name = "N", conflicts_with_all = ["speed", "step"])]
-        beat: Option<u32>,
+        beat: Option<usize>,
         /// Go through a scene beat by beat, one for every Enter
         #[arg(long, conflicts_with = "speed")]
         step: bool,

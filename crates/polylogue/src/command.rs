@@ -1,12 +1,8 @@
-//! The commands, one file each.
+//! The commands that all formats share, one file each. Those that begin a session are in their formats' folders.
 
 pub(crate) mod bench;
-pub(crate) mod chorus;
-pub(crate) mod collaborate;
-pub(crate) mod discuss;
 pub(crate) mod doctor;
 pub(crate) mod models;
-pub(crate) mod scene;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod voices;

@@ -17,7 +17,7 @@ use polylogue_providers::{
 };
 use serde::Deserialize;
 
-use crate::{failure::Failure, scene::Moderator};
+use crate::{failure::Failure, format::Moderator};
 
 const DEFAULT_FILE: &str = "polylogue.toml";
 const DEFAULT_CHARACTERS: &str = ".claude/agents";

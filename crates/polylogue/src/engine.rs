@@ -12,17 +12,17 @@ use polylogue_providers::{
 };
 use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
-    port::{CallError, Journal, Model, SystemClock},
+    port::{CallError, Journal, Memories, Model, Store, SystemClock},
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{
-    args::Common, cache, config::Config, failure::Failure, manifest::Manifests, osc::Osc, scene::Outputs, speech,
-};
+use crate::{args::Common, cache, config::Config, failure::Failure, format, speech};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) memories: Arc<dyn Memories>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) models: Models,
     pub(crate) prices: Prices,
     scripts: Arc<Scripts>,
@@ -34,7 +34,8 @@ impl Engine {
     }
 
     pub(crate) fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
-        let journal = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
+        let store = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
+        let journal: Arc<dyn Journal> = store.clone();
         let journal: Arc<dyn Journal> = Arc::new(Overheard::new(journal.clone(), listeners(&journal, config)?));
         let scripts = Arc::new(Scripts::default());
         let models = models(config)?.with("script", scripts.clone());
@@ -44,14 +45,12 @@ impl Engine {
             let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
             model = Arc::new(recorder.map_err(problem)?);
         }
-        let ports = Ports {
-            model,
-            voice: Arc::new(speech::speaker(config)),
-            journal: journal.clone(),
-            clock: Arc::new(SystemClock),
-        };
+        let voice = Arc::new(speech::speaker(config));
+        let ports = Ports::new(model, voice, store.clone(), Arc::new(SystemClock));
+        let ports = Ports { journal: journal.clone(), ..ports };
         let prices = Prices::new(config.prices.clone());
-        Ok(Engine { hub: Hub::new(ports, hub), journal, models, prices, scripts })
+        let (hub, memories) = (Hub::new(ports, hub), store.clone());
+        Ok(Engine { hub, journal, memories, store, models, prices, scripts })
     }
 
     /// Whether a model can be used from here, found out without asking it.
@@ -110,19 +109,16 @@ fn random() -> Result<u128, Failure> {
     Ok(u128::from_be_bytes(bytes))
 }
 
-/// What is made of the records beside the journal: manifests, transcripts, and messages for playback systems.
+/// What the formats make of the records beside the journal.
 fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
-    let manifests = Manifests::new(journal.clone(), config.artifacts.dir.clone());
-    let scenes = Outputs::new(journal.clone(), config.scene.out.clone());
-    let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests), Arc::new(scenes)];
-    if let Some(target) = config.chorus.osc.target {
-        let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
-        listeners.push(Arc::new(Osc::new(journal.clone(), target).map_err(problem)?));
+    let mut listeners = Vec::new();
+    for format in format::all() {
+        listeners.extend(format.listeners(journal, config)?);
     }
     Ok(listeners)
 }
 
-fn open_store(url: &str) -> Result<Arc<dyn Journal>, Failure> {
+fn open_store(url: &str) -> Result<Arc<dyn Store>, Failure> {
     match url.strip_prefix("sqlite:") {
         Some(path) if !path.is_empty() => Ok(Arc::new(SqliteJournal::open(Path::new(path))?)),
         _ => Err(Failure::config(format!("the store `{url}` is not known here: write sqlite:FILE"))),

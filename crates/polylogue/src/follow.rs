@@ -65,10 +65,10 @@ pub(crate) async fn follow(
     view.close(&conversation);
     ending.await?;
     Ok(match conversation.stage().ended() {
-        Some(Reason::Cancelled) => ExitCode::from(INTERRUPTED),
+        Some(Reason::CANCELLED) => ExitCode::from(INTERRUPTED),
         // It ran up to a person's turn.
         None if conversation.stage().is_waiting() => ExitCode::SUCCESS,
-        Some(Reason::Failed) | None => ExitCode::FAILURE,
+        Some(Reason::FAILED) | None => ExitCode::FAILURE,
         Some(_) => ExitCode::SUCCESS,
     })
 }

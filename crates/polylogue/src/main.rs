@@ -3,19 +3,14 @@
 mod agents;
 mod args;
 mod cache;
-mod chorus;
-mod collaboration;
 mod command;
 mod config;
-mod discussion;
 mod engine;
 mod failure;
 mod follow;
-mod manifest;
-mod memory;
-mod osc;
+mod format;
+mod house;
 mod output;
-mod scene;
 mod speech;
 mod view;
 mod whole;
@@ -34,7 +29,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return failure::of_usage(&error),
     };
-    // Whoever runs a server wants to see who comes.
+    // The operator of a server wants to see who comes.
     let at_least = u8::from(matches!(args.command, Command::Serve(_)));
     log_to_stderr(args.common.verbose.max(at_least));
     let json = args.common.json;
@@ -52,10 +47,7 @@ fn main() -> ExitCode {
 async fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Serve(serve) => command::serve::run(args.common, serve).await,
-        Command::Chorus(chorus) => command::chorus::run(&args.common, chorus).await,
-        Command::Collaborate(collaborate) => command::collaborate::run(&args.common, collaborate).await,
-        Command::Discuss(discuss) => command::discuss::run(&args.common, discuss).await,
-        Command::Scene(scene) => command::scene::run(&args.common, scene).await,
+        Command::Format(command) => format::run(&args.common, command).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
         Command::Models(Models::Pull) => command::models::pull().await,
@@ -65,7 +57,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Logs are for whoever looks into a problem: warnings by default, more with each `-v`.
+/// Logs are for people who look into a problem: warnings by default, more with each `-v`.
 fn log_to_stderr(verbose: u8) {
     let level = match verbose {
         0 => "warn",

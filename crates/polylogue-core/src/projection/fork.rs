@@ -15,6 +15,10 @@ pub enum CannotFork {
     NoSuchRecord(Seq, Seq),
     #[error("at record {0} the session is complete ({1}): choose an earlier one")]
     Complete(Seq, Reason),
+    #[error(
+        "the session was recorded by a newer Polylogue ({0} cannot be read here): choose an earlier record, or use that version"
+    )]
+    Unread(String),
     #[error(transparent)]
     NotAJournal(#[from] NotAJournal),
 }
@@ -37,12 +41,15 @@ pub fn fork(
     let mut copy = records[..at.0 as usize].to_vec();
     let Event::Started { version, setup } = &copy[0].event else { return Err(NotAJournal::Empty.into()) };
     let from = setup.id;
-    // A room hears what is said there once: whoever goes another way goes it elsewhere.
+    // A room hears what is said there once: a fork goes its own way elsewhere.
     let setup = Setup { id, room: None, ..Setup::clone(setup) };
     copy[0].event = Event::Started { version: *version, setup: Arc::new(setup) };
     copy.push(Record { seq: at.next(), at: now, event: Event::Forked { version: VERSION, from, at, change } });
 
     let conversation = Conversation::replay(&copy)?;
+    if let Some(what) = conversation.stage().unread().first() {
+        return Err(CannotFork::Unread(what.clone()));
+    }
     if let [Step::End(reason)] = conversation.next().as_slice() {
         return Err(CannotFork::Complete(at, *reason));
     }

@@ -6,7 +6,6 @@ use crate::{
     Conversation, NotAJournal, Record, Step,
     ask::Ask,
     event::Event,
-    format::{chorus, discussion, scene},
     id::{AskId, LineId, Seq},
 };
 
@@ -52,7 +51,7 @@ pub fn request_at(records: &[Record], seq: Seq) -> Result<Insight, NoRequest> {
         return Err(NoRequest::NoSuchRecord(seq, records.len()));
     }
     // What was decided stands after the answer that it was decided on.
-    let ask = records[..until].iter().rev().find_map(|record| ask_of(&record.event));
+    let ask = records[..until].iter().rev().find_map(|record| record.event.ask());
     let ask = ask.ok_or(NoRequest::NotAskedYet(seq))?;
     rebuilt(records, seq, ask)?.ok_or(NoRequest::NotAskedYet(seq))
 }
@@ -74,36 +73,6 @@ fn rebuilt(records: &[Record], until: Seq, id: &AskId) -> Result<Option<Insight>
         Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
     });
     let insight =
-        |ask: Ask| Insight { is_exact: ask.request.digest() == digest, reply: reply.unwrap_or_default(), ask };
+        |ask: Ask| Insight { is_exact: ask.request.has_digest(digest), reply: reply.unwrap_or_default(), ask };
     Ok(ask.map(insight))
-}
-
-/// The ask that an event names.
-fn ask_of(event: &Event) -> Option<&AskId> {
-    match event {
-        Event::Asked { ask, .. }
-        | Event::Answered { ask, .. }
-        | Event::AskFailed { ask, .. }
-        | Event::AskCut { ask, .. }
-        | Event::Chorus(chorus::Decision::Reasked { ask, .. })
-        | Event::Discussion(discussion::Decision::Reasked { ask, .. })
-        | Event::Scene(
-            scene::Decision::StayedSilent { ask, .. }
-            | scene::Decision::Salvaged { ask, .. }
-            | scene::Decision::Reasked { ask, .. },
-        ) => Some(ask),
-        Event::LineSpoken { ask, .. } => ask.as_ref(),
-        Event::Started { .. }
-        | Event::Forked { .. }
-        | Event::Resumed { .. }
-        | Event::LineCut { .. }
-        | Event::ClipMade { .. }
-        | Event::ClipFailed { .. }
-        | Event::HumanSpoke { .. }
-        | Event::Collaboration(_)
-        | Event::Chorus(_)
-        | Event::Discussion(_)
-        | Event::Scene(_)
-        | Event::Ended { .. } => None,
-    }
 }

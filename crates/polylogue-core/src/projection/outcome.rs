@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
-use super::Manifest;
 use crate::{
     Conversation, Reason, Step,
     event::FailureKind,
@@ -12,7 +11,7 @@ use crate::{
     ledger::Account,
     line::{ClipState, Delivery, Line, LineKind},
     money::Money,
-    setup::{FormatSetup, ModelRef},
+    setup::ModelRef,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,7 +19,7 @@ use crate::{
 pub struct Outcome {
     r#type: &'static str,
     pub session_id: SessionId,
-    pub format: &'static str,
+    pub format: Arc<str>,
     pub title: Arc<str>,
     pub status: Status,
     pub reason: Option<Reason>,
@@ -34,6 +33,9 @@ pub struct Outcome {
     pub errors: Vec<OutcomeError>,
     /// Files that the session made, relative to the artifacts folder.
     pub artifacts: Vec<String>,
+    /// What a newer version wrote and this one cannot read, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -127,7 +129,7 @@ impl Outcome {
         Outcome {
             r#type: "result",
             session_id: setup.id,
-            format: setup.format.name(),
+            format: setup.format.name().into(),
             title: setup.format.title().into(),
             status,
             reason: stage.ended(),
@@ -153,6 +155,7 @@ impl Outcome {
                 })
                 .collect(),
             artifacts: artifacts(conversation),
+            unread: stage.unread().to_vec(),
         }
     }
 }
@@ -174,22 +177,12 @@ impl OutcomeLine {
     }
 }
 
-/// The clips, and where the format leaves one, the manifest.
+/// The clips, and what else the format leaves.
 fn artifacts(conversation: &Conversation) -> Vec<String> {
     let stage = conversation.stage();
     let clips = stage.transcript().lines().iter().filter_map(audio_path);
-    let manifest = match (&stage.setup().format, stage.ended()) {
-        (FormatSetup::Chorus(_), Some(_)) => Some(Manifest::path(stage.setup().id)),
-        (FormatSetup::Chorus(_), None)
-        | (
-            FormatSetup::Collaboration(_)
-            | FormatSetup::Discussion(_)
-            | FormatSetup::Scene(_)
-            | FormatSetup::Interview(_),
-            _,
-        ) => None,
-    };
-    clips.chain(manifest).collect()
+    let files = stage.ended().map(|_| stage.setup().format.artifacts(stage.setup().id)).unwrap_or_default();
+    clips.chain(files).collect()
 }
 
 fn audio_path(line: &Line) -> Option<String> {

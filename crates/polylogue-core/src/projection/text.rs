@@ -2,58 +2,44 @@
 
 use std::fmt::Write;
 
-use super::SceneText;
 use crate::{
     Conversation,
-    format::collaboration::{Mode, Settings},
-    line::{Line, LineKind},
-    setup::{Agent, FormatSetup},
+    line::{Line, LineForm},
+    setup::Agent,
 };
 
 /// Plain text, as it would be printed.
 pub fn plain_text(conversation: &Conversation) -> String {
-    if let Some(scene) = SceneText::of(conversation) {
-        return scene.to_string();
+    if let Some(text) = conversation.stage().setup().format.plain_text(conversation) {
+        return text;
     }
-    let mut text = heading(conversation, "");
-    for line in conversation.stage().transcript().lines() {
-        let block = match line.kind {
-            LineKind::Router => format!("[{}]", directed(line)),
-            LineKind::Event => format!("[EVENT: {}]", line.text),
-            LineKind::System => format!("[SYSTEM: {}]", line.text),
-            LineKind::React => format!("{} *{}*", line.speaker, line.text),
-            LineKind::User
-            | LineKind::Message
-            | LineKind::Response
-            | LineKind::Comment
-            | LineKind::Reply
-            | LineKind::Speak
-            | LineKind::Interrupt => format!("{}: {}", addressed(line), line.text),
-        };
-        let _ = write!(text, "\n{block}\n");
-    }
-    text
+    written(conversation, "", |line| match line.kind.form() {
+        LineForm::Words => format!("{}: {}", addressed(line), line.text),
+        LineForm::Act => format!("{} *{}*", line.speaker, line.text),
+        LineForm::Direction => format!("[{}]", directed(line)),
+        LineForm::Aside(heading) => format!("[{heading}: {}]", line.text),
+    })
 }
 
 pub fn markdown(conversation: &Conversation) -> String {
-    if let Some(scene) = SceneText::of(conversation) {
-        return scene.to_markdown();
+    if let Some(text) = conversation.stage().setup().format.markdown(conversation) {
+        return text;
     }
-    let mut text = heading(conversation, "# ");
+    written(conversation, "# ", |line| match line.kind.form() {
+        LineForm::Words => format!("**{}:** {}", addressed(line), line.text),
+        LineForm::Act => format!("**{}** *{}*", line.speaker, line.text),
+        LineForm::Direction => format!("> {}", directed(line).replace('\n', "\n> ")),
+        LineForm::Aside(_) => format!("> *{}*", line.text),
+    })
+}
+
+fn written(conversation: &Conversation, mark: &str, block: impl Fn(&Line) -> String) -> String {
+    let mut text = heading(conversation, mark);
     for line in conversation.stage().transcript().lines() {
-        let block = match line.kind {
-            LineKind::Router => format!("> {}", directed(line).replace('\n', "\n> ")),
-            LineKind::Event | LineKind::System => format!("> *{}*", line.text),
-            LineKind::React => format!("**{}** *{}*", line.speaker, line.text),
-            LineKind::User
-            | LineKind::Message
-            | LineKind::Response
-            | LineKind::Comment
-            | LineKind::Reply
-            | LineKind::Speak
-            | LineKind::Interrupt => format!("**{}:** {}", addressed(line), line.text),
-        };
-        let _ = write!(text, "\n{block}\n");
+        let _ = write!(text, "\n{}\n", block(line));
+    }
+    for what in conversation.stage().unread() {
+        let _ = write!(text, "\n[Not readable here, written by a newer Polylogue: {what}]\n");
     }
     text
 }
@@ -77,22 +63,35 @@ fn directed(line: &Line) -> String {
 fn heading(conversation: &Conversation, mark: &str) -> String {
     let stage = conversation.stage();
     let setup = stage.setup();
-    let agents = stage.cast().agents().iter();
-    let title = match &setup.format {
-        // Others may have been handed over to; whoever was not is no part of it.
-        FormatSetup::Collaboration(Settings { mode: Mode::Single, speaker, .. }) => {
-            let called = agents.filter(|agent| agent.name == *speaker);
-            format!("Call to {}", called.map(named).collect::<String>())
+    let title = setup.format.heading(stage.cast()).unwrap_or_else(|| {
+        let mut name = setup.format.name().to_owned();
+        if let Some(first) = name.get_mut(..1) {
+            first.make_ascii_uppercase();
         }
-        format => {
-            let name = format.name();
-            let between: Vec<String> = agents.map(named).collect();
-            format!("{}{} between {}", name[..1].to_uppercase(), &name[1..], between.join(" and "))
-        }
-    };
+        let between: Vec<String> = stage.cast().agents().iter().map(named).collect();
+        format!("{name} between {}", between.join(" and "))
+    });
     format!("{mark}{title}\n{}, session {}\n", stage.started_at(), setup.id)
 }
 
 fn named(agent: &Agent) -> String {
     format!("{} ({})", agent.name, agent.model)
+}
+
+/// 1234567 as 1,234,567.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap_or("")).collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(super::grouped(number), text);
+        }
+    }
 }

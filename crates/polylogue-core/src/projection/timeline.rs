@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use crate::{
-    cut::cut_after,
     id::LineId,
     line::{Clip, ClipState, Speaker, Transcript},
-    spoken::spoken,
+    text::{cut::cut_after, spoken::spoken},
 };
 
 /// How long two voices are heard at once when one cuts the other off.

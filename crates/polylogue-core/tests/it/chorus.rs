@@ -5,13 +5,13 @@ use polylogue_core::{
     Event, Input, Reason, Record, Rejected, Setup, Step,
     ask::{Ask, Role},
     event::{CallFailure, FailureKind},
-    format::chorus::Decision,
-    id::{LineId, Purpose},
+    format::chorus::{ChorusStream, Decision, Manifest, Settings, purpose},
+    id::LineId,
     ledger::Usage,
     line::Clip,
-    projection::{ChorusStream, Manifest, Outcome, plain_text, request_behind},
-    reply::Repair,
-    setup::{BadSetup, Change, FormatSetup},
+    projection::{Outcome, plain_text, request_behind},
+    setup::{BadSetup, Change},
+    text::reply::Repair,
 };
 
 /// The number of the slot that is asked.
@@ -23,17 +23,10 @@ pub(crate) fn slot_of(ask: &Ask) -> u8 {
 pub(crate) fn good(ask: &Ask, slots: u8) -> String {
     let slot = slot_of(ask);
     match ask.id.purpose {
-        Purpose::Respond => spoken(&format!("I am {slot}.")),
-        Purpose::Comment => comment_on(slot % slots + 1, &format!("{slot} heard you.")),
-        Purpose::Reply => spoken(&format!("Thank you, says {slot}.")),
-        Purpose::Contribute
-        | Purpose::Discuss
-        | Purpose::Act
-        | Purpose::Judge
-        | Purpose::Remember
-        | Purpose::Explain => {
-            unreachable!("a chorus asks no such thing")
-        }
+        purpose::RESPOND => spoken(&format!("I am {slot}.")),
+        purpose::COMMENT => comment_on(slot % slots + 1, &format!("{slot} heard you.")),
+        purpose::REPLY => spoken(&format!("Thank you, says {slot}.")),
+        other => unreachable!("a chorus asks for no {other}"),
     }
 }
 
@@ -106,11 +99,7 @@ fn told(play: &Play) -> String {
 }
 
 fn decisions(play: &Play) -> Vec<Decision> {
-    let decided = |record: &Record| match &record.event {
-        Event::Chorus(decision) => Some(decision.clone()),
-        _ => None,
-    };
-    play.records.iter().filter_map(decided).collect()
+    play.records.iter().filter_map(|record| record.event.decided().cloned()).collect()
 }
 
 #[test]
@@ -155,14 +144,14 @@ fn the_manifest_and_the_transcript() {
 fn a_slot_that_fails_a_turn_is_left_out_of_the_next() {
     // Purpose of the failing ask of slot 2, and who comments and replies then.
     for (purpose, commenting, replying, completed) in [
-        (Purpose::Respond, vec![1, 3, 4], vec![1, 3, 4], 3),
-        (Purpose::Comment, vec![1, 2, 3, 4], vec![1, 4], 3),
-        (Purpose::Reply, vec![1, 2, 3, 4], vec![1, 2, 3, 4], 3),
+        (purpose::RESPOND, vec![1, 3, 4], vec![1, 3, 4], 3),
+        (purpose::COMMENT, vec![1, 2, 3, 4], vec![1, 4], 3),
+        (purpose::REPLY, vec![1, 2, 3, 4], vec![1, 2, 3, 4], 3),
     ] {
         let reply = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {
             (2, failing) if failing == purpose => None,
             // Without slot 2, slot 1 comments on slot 3.
-            (1, Purpose::Comment) if purpose == Purpose::Respond => Some(comment_on(3, "Hm.")),
+            (1, purpose::COMMENT) if purpose == purpose::RESPOND => Some(comment_on(3, "Hm.")),
             _ => Some(good(ask, 4)),
         };
         let play = play(Play::start(chorus(4)).unwrap(), reply, |_| true);
@@ -174,7 +163,7 @@ fn a_slot_that_fails_a_turn_is_left_out_of_the_next() {
             })
             .collect();
         assert_eq!(begun, [commenting, replying], "{purpose:?}");
-        assert_eq!(play.conversation.stage().ended(), Some(Reason::Completed));
+        assert_eq!(play.conversation.stage().ended(), Some(Reason::COMPLETED));
         let events = stream(&play.records);
         assert!(events.last().unwrap().contains(&format!("done {{\"completedSlots\":{completed}")), "{events:?}");
         assert_eq!(events.iter().filter(|event| event.contains("slot.error")).count(), 1);
@@ -184,13 +173,13 @@ fn a_slot_that_fails_a_turn_is_left_out_of_the_next() {
 #[test]
 fn nobody_answers() {
     let failing = play(Play::start(chorus(2)).unwrap(), |_| None, |_| true);
-    assert_eq!(failing.conversation.stage().ended(), Some(Reason::Failed));
+    assert_eq!(failing.conversation.stage().ended(), Some(Reason::FAILED));
     assert!(stream(&failing.records).last().unwrap().ends_with("\"turns\":1,\"reason\":\"failed\"}"));
     // The models are there again.
     let mut failing = failing;
     failing.give(Input::ResumePressed { change: Change::default() }).unwrap();
     let resumed = play(failing, |ask| Some(good(ask, 2)), |_| true);
-    assert_eq!(resumed.conversation.stage().ended(), Some(Reason::Completed));
+    assert_eq!(resumed.conversation.stage().ended(), Some(Reason::COMPLETED));
 }
 
 #[test]
@@ -198,8 +187,8 @@ fn at_most_three_comments_are_forwarded_and_the_seed_draws_them() {
     let forwarded_with = |seed| {
         let setup = Setup { seed, ..chorus(6) };
         let to_the_first = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {
-            (1, Purpose::Comment) => Some(comment_on(2, "You.")),
-            (_, Purpose::Comment) => Some(comment_on(1, "You.")),
+            (1, purpose::COMMENT) => Some(comment_on(2, "You.")),
+            (_, purpose::COMMENT) => Some(comment_on(1, "You.")),
             _ => Some(good(ask, 6)),
         };
         let play = play(Play::start(setup).unwrap(), to_the_first, |_| true);
@@ -222,7 +211,7 @@ fn at_most_three_comments_are_forwarded_and_the_seed_draws_them() {
 /// What slot 1 says in turn 2, try by try, and what becomes of it.
 fn commented(tries: &[&str]) -> Play {
     let reply = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {
-        (1, Purpose::Comment) => Some(tries[ask.id.attempt as usize - 1].to_owned()),
+        (1, purpose::COMMENT) => Some(tries[ask.id.attempt as usize - 1].to_owned()),
         _ => Some(good(ask, 3)),
     };
     play(Play::start(chorus(3)).unwrap(), reply, |_| true)
@@ -259,7 +248,7 @@ fn a_comment_reaches_somebody_who_can_be_commented_on() {
         let comment = lines.iter().find(|line| line.to.is_some() && line.speaker.name() == "slot-1");
         assert_eq!(comment.is_some(), *spoke, "{tries:?}");
         assert!(comment.is_none_or(|line| line.to.as_ref().unwrap().as_str() != "slot-1" && line.voice.is_some()));
-        assert_eq!(play.conversation.stage().ended(), Some(Reason::Completed));
+        assert_eq!(play.conversation.stage().ended(), Some(Reason::COMPLETED));
     }
 }
 
@@ -279,8 +268,8 @@ fn a_re_ask_names_the_error_and_stays_in_the_thread() {
 fn lines_keep_to_their_length_and_their_speaker() {
     let long = "A sentence of some length that says nothing in particular. ".repeat(20);
     let reply = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {
-        (1, Purpose::Respond) => Some(spoken(&long)),
-        (1, Purpose::Comment) => Some(comment_on(2, "Slot 1: One.\\nSlot 2: And I?")),
+        (1, purpose::RESPOND) => Some(spoken(&long)),
+        (1, purpose::COMMENT) => Some(comment_on(2, "Slot 1: One.\\nSlot 2: And I?")),
         _ => Some(good(ask, 2)),
     };
     let play = play(Play::start(chorus(2)).unwrap(), reply, |_| true);
@@ -366,7 +355,7 @@ fn a_setup_is_checked() {
     ];
     for (spoil, problem) in cases {
         let mut setup = chorus(2);
-        let FormatSetup::Chorus(settings) = &mut setup.format else { unreachable!() };
+        let settings = setup.format.settings_mut::<Settings>().unwrap();
         spoil(settings);
         let error = setup.check().unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");

@@ -9,9 +9,8 @@ use crate::{
 use polylogue_core::{
     Conversation, Event, Halt, Input, Step,
     event::{CallFailure, FailureKind},
-    format::chorus::{Decision, Turn},
+    format::chorus::{Decision, Phase, kind},
     ledger::Usage,
-    line::LineKind,
     projection::Outcome,
     setup::Change,
 };
@@ -102,14 +101,17 @@ proptest! {
             match &record.event {
                 Event::LineSpoken { speaker, to: Some(to), kind, .. } => {
                     prop_assert_ne!(speaker.name(), to.as_str(), "a slot comments on itself");
-                    prop_assert_eq!(*kind, LineKind::Comment);
+                    prop_assert_eq!(*kind, kind::COMMENT);
                 }
-                Event::Chorus(Decision::Routed { target, forwarded: passed_on, .. }) => {
-                    prop_assert!(passed_on.len() <= 3);
-                    forwarded.insert(*target, passed_on.len());
-                }
-                Event::Chorus(Decision::SlotFailed { slot, .. }) => failed.push(*slot),
-                Event::LineSpoken { speaker, kind: LineKind::Reply, .. } => {
+                Event::Decided(decision) => match decision.open() {
+                    Some(Decision::Routed { target, forwarded: passed_on, .. }) => {
+                        prop_assert!(passed_on.len() <= 3);
+                        forwarded.insert(*target, passed_on.len());
+                    }
+                    Some(Decision::SlotFailed { slot, .. }) => failed.push(*slot),
+                    _ => {}
+                },
+                Event::LineSpoken { speaker, kind: kind::REPLY, .. } => {
                     let slot = speaker.name().trim_start_matches("slot-").parse::<u8>().unwrap().try_into().unwrap();
                     prop_assert!(forwarded.get(&slot).is_some_and(|comments| *comments > 0), "nobody asked {slot}");
                 }
@@ -132,8 +134,11 @@ proptest! {
             match &record.event {
                 Event::Asked { ask, .. } => prop_assert!(ask.turn <= texts_complete + 1),
                 Event::LineSpoken { ask: Some(ask), .. } => prop_assert_eq!(ask.turn, texts_complete + 1),
-                Event::Chorus(Decision::TurnEnded { turn, .. }) => texts_complete = *turn % 3,
-                _ => {}
+                event => {
+                    if let Some(Decision::TurnEnded { turn, .. }) = event.decided() {
+                        texts_complete = *turn % 3;
+                    }
+                }
             }
         }
         let mut names: Vec<(String, serde_json::Value)> = Vec::new();
@@ -141,7 +146,7 @@ proptest! {
             let mut parts = event.splitn(3, ' ').skip(1);
             names.push((parts.next().unwrap().to_owned(), serde_json::from_str(parts.next().unwrap()).unwrap()));
         }
-        for turn in Turn::ALL {
+        for turn in Phase::ALL {
             let at = |name: &str| names.iter().position(|(event, value)| event == name && value["turnIndex"] == turn.index());
             let Some(done) = at("turn.done") else { continue };
             prop_assert!(at("turn.start").unwrap() < done);

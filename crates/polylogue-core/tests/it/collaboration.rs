@@ -4,13 +4,13 @@ use crate::support::{Play, agent, collaboration, handoff, settings, text};
 use polylogue_core::{
     Cut, Event, Halt, Input, Reason, Rejected, Setup,
     event::{CallFailure, FailureKind},
-    format::collaboration::{Decision, Settings},
-    id::{AskId, LineId, Purpose},
+    format::collaboration::{Decision, Settings, purpose, reason},
+    id::{AskId, LineId},
     ledger::Usage,
     money::{Money, Price},
     projection::{NoRequest, Outcome, markdown, plain_text, request_behind},
-    reply::Repair,
     setup::{BadSetup, Cast, Change, Limits},
+    text::reply::Repair,
 };
 
 /// Four rounds, as acceptance test A tells them.
@@ -92,7 +92,7 @@ fn b_rounds_are_bounded() {
         let to = if ask.id.agent.as_str() == "gpt" { "claude" } else { "gpt" };
         handoff("More.", to, "Go on.")
     });
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::CapReached));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::CAP_REACHED));
     let messages = play.lines().iter().filter(|line| line.ends_with("More.")).count();
     assert_eq!(messages, 2);
 }
@@ -103,16 +103,16 @@ fn c_and_d_envelopes_and_what_is_none() {
     let final_and_handoff = r#"{"message": "Hi.", "final": true, "handoff": {"to": "gpt", "task": "x"}}"#;
     let to_bob = r#"{"message": "Hi.", "handoff": {"to": "bob", "task": "x"}}"#;
     let cases: &[(&str, &str, Reason)] = &[
-        (r#"{"message": "Hi.", "final": true}"#, "claude: Hi.", Reason::Final),
-        (final_and_handoff, "claude: Hi.", Reason::Final),
-        (r#"{"message": "Hi.", "final": false}"#, "claude: Hi.", Reason::NoHandoff),
-        (r#"{"message": "Hi.", "handoff": null, "final": null}"#, "claude: Hi.", Reason::NoHandoff),
-        ("```json\n{\"message\": \"Hi.\", \"final\": true}\n```", "claude: Hi.", Reason::Final),
-        ("Just prose, no JSON.", "claude: Just prose, no JSON.", Reason::MalformedReply),
-        (r#"{"text": "Hi."}"#, r#"claude: {"text": "Hi."}"#, Reason::MalformedReply),
-        (to_bob, &format!("claude: {to_bob}"), Reason::MalformedReply),
-        ("claude: Hi, in prose.\ngpt: And I am gpt.", "claude: Hi, in prose.", Reason::MalformedReply),
-        (r#"{"message": "claude: Hi.\ngpt: Hello.", "final": true}"#, "claude: Hi.", Reason::Final),
+        (r#"{"message": "Hi.", "final": true}"#, "claude: Hi.", reason::FINAL),
+        (final_and_handoff, "claude: Hi.", reason::FINAL),
+        (r#"{"message": "Hi.", "final": false}"#, "claude: Hi.", reason::NO_HANDOFF),
+        (r#"{"message": "Hi.", "handoff": null, "final": null}"#, "claude: Hi.", reason::NO_HANDOFF),
+        ("```json\n{\"message\": \"Hi.\", \"final\": true}\n```", "claude: Hi.", reason::FINAL),
+        ("Just prose, no JSON.", "claude: Just prose, no JSON.", reason::MALFORMED_REPLY),
+        (r#"{"text": "Hi."}"#, r#"claude: {"text": "Hi."}"#, reason::MALFORMED_REPLY),
+        (to_bob, &format!("claude: {to_bob}"), reason::MALFORMED_REPLY),
+        ("claude: Hi, in prose.\ngpt: And I am gpt.", "claude: Hi, in prose.", reason::MALFORMED_REPLY),
+        (r#"{"message": "claude: Hi.\ngpt: Hello.", "final": true}"#, "claude: Hi.", reason::FINAL),
     ];
     for (reply, line, reason) in cases {
         let play = Play::start(collaboration(&["claude", "gpt"], 3)).unwrap().run(|_| (*reply).to_owned());
@@ -125,7 +125,7 @@ fn c_and_d_envelopes_and_what_is_none() {
 #[test]
 fn an_empty_reply_is_malformed_and_no_line() {
     let play = Play::start(collaboration(&["claude", "gpt"], 3)).unwrap().run(|_| "  \n".to_owned());
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::MalformedReply));
+    assert_eq!(play.conversation.stage().ended(), Some(reason::MALFORMED_REPLY));
     assert_eq!(play.lines().len(), 2);
 }
 
@@ -142,8 +142,8 @@ fn what_was_repaired_and_why_not_is_recorded() {
         });
     let expected = vec![Repair::Prose, Repair::Quotes, Repair::BareWord, Repair::Comma, Repair::NamePrefix];
     assert_eq!(repaired, Some(expected));
-    let problem = run(r#"{"message": 7}"#).into_iter().find_map(|record| match record.event {
-        Event::Collaboration(Decision::Concluded { problem, .. }) => problem,
+    let problem = run(r#"{"message": 7}"#).into_iter().find_map(|record| match record.event.decided() {
+        Some(Decision::Concluded { problem, .. }) => problem.clone(),
         _ => None,
     });
     assert_eq!(problem.as_deref(), Some("`message` must be a text that is not empty"));
@@ -155,11 +155,11 @@ fn e_a_stop_ends_it_with_a_notice_and_can_be_resumed() {
     let ask = play.begin().remove(0);
     let cut = vec![Cut { ask: ask.id.clone(), partial: text("{\"mess"), usage: None }];
     play.give(Input::Halted { why: Halt::StopPressed, cut }).unwrap();
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::Cancelled));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::CANCELLED));
     assert_eq!(play.lines().last().unwrap(), "router: Collaboration canceled by user.");
     assert_eq!(play.conversation.next(), []);
     let late = play.conversation.on(Input::Answered { ask: ask.id.clone(), answer: Default::default() });
-    assert_eq!(late, Err(Rejected::Ended(Reason::Cancelled)));
+    assert_eq!(late, Err(Rejected::Ended(Reason::CANCELLED)));
 
     play.give(Input::ResumePressed { change: Change::default() }).unwrap();
     let again = play.begin().remove(0);
@@ -197,7 +197,7 @@ fn a_failed_call_ends_it_and_resume_asks_again() {
     let failure = CallFailure { kind: FailureKind::Unauthorized, message: "no".into() };
     play.give(Input::AskFailed { ask, failure, usage: Usage::default(), retries: 0 }).unwrap();
     assert_eq!(play.begin(), []);
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::Failed));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::FAILED));
     assert_eq!(play.lines().last().unwrap(), "router: Collaboration ended: claude could not be reached.");
     assert_eq!(Outcome::of(&play.conversation).errors[0].message, "no");
     play.give(Input::ResumePressed { change: Change::default() }).unwrap();
@@ -209,11 +209,11 @@ fn limits_are_looked_at_before_a_call() {
     let price = Some(Price { input: 0.0, output: 1.0, cached: None, cache_write: None });
     // A call may bring 2,048 tokens, which cost $0.002048; what it really brings is estimated at 2 tokens.
     let cases = [
-        (Limits { max_usd: Money::from_usd(0.002), ..Limits::default() }, 0, Reason::LimitUsd),
-        (Limits { max_usd: Money::from_usd(0.002_05), ..Limits::default() }, 1, Reason::LimitUsd),
-        (Limits { max_tokens: 100, ..Limits::default() }, 0, Reason::LimitTokens),
-        (Limits { max_tokens: 2_600, ..Limits::default() }, 1, Reason::LimitTokens),
-        (Limits { max_seconds: 2, ..Limits::default() }, 2, Reason::LimitSeconds),
+        (Limits { max_usd: Money::from_usd(0.002), ..Limits::default() }, 0, Reason::LIMIT_USD),
+        (Limits { max_usd: Money::from_usd(0.002_05), ..Limits::default() }, 1, Reason::LIMIT_USD),
+        (Limits { max_tokens: 100, ..Limits::default() }, 0, Reason::LIMIT_TOKENS),
+        (Limits { max_tokens: 2_600, ..Limits::default() }, 1, Reason::LIMIT_TOKENS),
+        (Limits { max_seconds: 2, ..Limits::default() }, 2, Reason::LIMIT_SECONDS),
     ];
     for (limits, calls, reason) in cases {
         let mut setup = collaboration(&["claude", "gpt"], 9);
@@ -236,23 +236,23 @@ fn what_can_be_resumed_and_with_what() {
     let wide = |_: &mut Setup| {};
     type Case<'a> = (&'a str, fn(&mut Setup), &'a Change, Result<(), Rejected>);
     let cases: Vec<Case<'_>> = vec![
-        (r#"{"message": "x", "final": true}"#, wide, &more_rounds, Err(Rejected::Complete(Reason::Final))),
-        (r#"{"message": "x"}"#, wide, &more_rounds, Err(Rejected::Complete(Reason::NoHandoff))),
-        ("x", wide, &more_rounds, Err(Rejected::Complete(Reason::MalformedReply))),
+        (r#"{"message": "x", "final": true}"#, wide, &more_rounds, Err(Rejected::Complete(reason::FINAL))),
+        (r#"{"message": "x"}"#, wide, &more_rounds, Err(Rejected::Complete(reason::NO_HANDOFF))),
+        ("x", wide, &more_rounds, Err(Rejected::Complete(reason::MALFORMED_REPLY))),
         (
             r#"{"message": "x", "handoff": {"to": "gpt", "task": "y"}}"#,
             wide,
             &same,
-            Err(Rejected::StillAtLimit(Reason::CapReached)),
+            Err(Rejected::StillAtLimit(Reason::CAP_REACHED)),
         ),
         (
             r#"{"message": "x", "handoff": {"to": "gpt", "task": "y"}}"#,
             wide,
             &fewer_rounds,
-            Err(Rejected::StillAtLimit(Reason::CapReached)),
+            Err(Rejected::StillAtLimit(Reason::CAP_REACHED)),
         ),
         (r#"{"message": "x", "handoff": {"to": "gpt", "task": "y"}}"#, wide, &more_rounds, Ok(())),
-        ("", tight, &same, Err(Rejected::StillAtLimit(Reason::LimitTokens))),
+        ("", tight, &same, Err(Rejected::StillAtLimit(Reason::LIMIT_TOKENS))),
         ("", tight, &more_tokens, Ok(())),
     ];
     for (reply, adjust, change, expected) in cases {
@@ -275,13 +275,19 @@ fn a_setup_that_cannot_work_is_refused_before_anything_happens() {
     let cases: Vec<Case> = vec![
         (|setup| settings(setup).max_rounds = 0, BadSetup::Rounds(0, Settings::MAX_ROUNDS)),
         (|setup| settings(setup).max_rounds = 10_001, BadSetup::Rounds(10_001, Settings::MAX_ROUNDS)),
-        (|setup| settings(setup).goal = "  ".into(), BadSetup::EmptyGoal),
+        (
+            |setup| settings(setup).goal = "  ".into(),
+            BadSetup::settings("the goal is empty: say what the agents are to do"),
+        ),
         (|setup| settings(setup).goal = "x".repeat(20_001).into(), BadSetup::TooLong(20_001, 20_000)),
         (
             |setup| settings(setup).speaker = "bob".parse().unwrap(),
             BadSetup::NotInCast("bob".into(), "claude, gpt".into()),
         ),
-        (|setup| setup.cast = Cast::new(vec![agent("claude")], vec![]).unwrap(), BadSetup::NotTwo),
+        (
+            |setup| setup.cast = Cast::new(vec![agent("claude")], vec![]).unwrap(),
+            BadSetup::settings("a collaboration is between two agents or more: name another with --between"),
+        ),
         (|setup| setup.limits.max_seconds = 0, BadSetup::ZeroLimit("max_seconds")),
     ];
     for (adjust, problem) in cases {
@@ -327,7 +333,7 @@ fn ids_come_from_position() {
     let first = fairy_tale();
     let second = fairy_tale();
     assert_eq!(first.records, second.records);
-    let ask = AskId { purpose: Purpose::Contribute, turn: 3, agent: "claude".parse().unwrap(), attempt: 1 };
+    let ask = AskId { purpose: purpose::CONTRIBUTE, turn: 3, agent: "claude".parse().unwrap(), attempt: 1 };
     assert!(
         first.records.iter().any(|record| matches!(&record.event, Event::Asked { ask: asked, .. } if *asked == ask))
     );

@@ -33,7 +33,7 @@ fn every_old_journal_is_read_to_the_same_end() {
         let records = read(journal);
         let conversation = Conversation::replay(&records).unwrap();
         let outcome = Outcome::of(&conversation);
-        assert_eq!(outcome.reason.map(|reason| reason.as_str()), Some(ended), "{name}");
+        assert_eq!(outcome.reason.as_ref().map(|reason| reason.as_str()), Some(ended), "{name}");
         assert_eq!(outcome.lines.len(), lines, "{name}:\n{}", plain_text(&conversation));
         for (record, line) in records.iter().zip(journal.lines()) {
             assert_eq!(record.event.encode(), line, "{name} is written as it was read");

@@ -2,15 +2,15 @@
 
 use crate::support::{Play, discussion, said, seats, text};
 use polylogue_core::{
-    Answer, Conversation, Cut, Event, Halt, Input, Reason, Rejected, Setup, Step,
+    Answer, Conversation, Cut, Halt, Input, Reason, Rejected, Setup, Step,
     ask::Role as Told,
     event::{CallFailure, FailureKind, Origin},
-    format::discussion::{Decision, MAX_TURN_ITERATIONS, Settings},
+    format::discussion::{Decision, DiscussionState, DiscussionStatus, MAX_TURN_ITERATIONS, Settings},
     id::SessionId,
     ledger::Usage,
-    projection::{DiscussionState, DiscussionStatus, Outcome, Status, fork, plain_text},
-    reply::Repair,
-    setup::{BadSetup, Cast, Change, FormatSetup, Limits},
+    projection::{Outcome, Status, fork, plain_text},
+    setup::{BadSetup, Cast, Change, Limits},
+    text::reply::Repair,
 };
 
 const ORDER: [&str; 4] = ["user=ada", "manager=max", "specialist=sue", "specialist=sam"];
@@ -48,7 +48,7 @@ impl Play {
 
     /// The entries as `round.turn speaker: content`.
     fn entries(&self) -> Vec<String> {
-        let entry = |entry: &polylogue_core::projection::DiscussionEntry| {
+        let entry = |entry: &polylogue_core::format::discussion::DiscussionEntry| {
             format!("{}.{} {}: {}", entry.round_number, entry.turn_index, entry.speaker, entry.content)
         };
         self.state().entries.iter().map(entry).collect()
@@ -81,13 +81,13 @@ fn everybody_speaks_in_order_until_the_rounds_are_over() {
             "2.3 sam: sam in round 2.",
         ]
     );
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::Completed));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::COMPLETED));
     let state = play.state();
     assert_eq!((state.project.status, state.next_speaker), (DiscussionStatus::Completed, None));
     assert_eq!((state.project.current_turn_index, state.project.current_round), (3, 2));
     assert!(state.counts.values().all(|count| *count == 2));
     let late = play.conversation.on(said("ada", "One more thing."));
-    assert_eq!(late, Err(Rejected::Ended(Reason::Completed)));
+    assert_eq!(late, Err(Rejected::Ended(Reason::COMPLETED)));
     assert_eq!(play.conversation.next(), []);
     insta::assert_snapshot!(play.journal());
     insta::assert_snapshot!(plain_text(&play.conversation));
@@ -111,7 +111,7 @@ fn a_thread_only_grows_at_its_end() {
         if let Some(last) = &last {
             let (before, now) = (last.thread.messages(), ask.request.thread.messages());
             assert_eq!(before, &now[..before.len()]);
-            assert_eq!((now[before.len()].role, &now[before.len()].text), (Told::User, &last.prompt));
+            assert_eq!((now[before.len()].role, &*now[before.len()].text), (Told::User, &*last.prompt));
             assert_eq!(now.len(), before.len() + 2);
             assert_eq!(last.system, ask.request.system);
         }
@@ -212,7 +212,7 @@ fn the_same_key_is_the_same_message() {
     assert_eq!(play.conversation.on(keyed("It drips.", "k1")), Err(Rejected::KeyUsed));
     assert!(matches!(play.conversation.on(keyed("It leaks.", "k2")), Err(Rejected::NotYourTurn(_))));
     play.agents(turn);
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::Completed));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::COMPLETED));
     assert_eq!(play.conversation.on(keyed("It leaks.", "k1")), Ok(vec![]), "and when all is over");
     assert_eq!(play.state().entries[0].metadata.idempotency_key.as_deref(), Some("k1"));
     // A fork is another discussion.
@@ -259,7 +259,7 @@ fn a_person_may_take_days() {
         assert!(play.conversation.stage().deadline().is_some());
         play.agents(turn);
     }
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::Completed));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::COMPLETED));
     assert_eq!(play.conversation.stage().active_ms(), 6_000);
 }
 
@@ -267,19 +267,19 @@ fn a_person_may_take_days() {
 fn agents_alone_pause_after_twenty_turns() {
     let mut play = Play::start(discussion(&["manager=max", "specialist=sue", "specialist=sam"], 10)).unwrap();
     play.agents(turn);
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::CapReached));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::CAP_REACHED));
     assert_eq!(play.entries().len(), MAX_TURN_ITERATIONS as usize);
     assert_eq!(play.state().project.status, DiscussionStatus::Paused);
     play.give(Input::ResumePressed { change: Change::default() }).unwrap();
     play.agents(turn);
-    assert_eq!((play.conversation.stage().ended(), play.entries().len()), (Some(Reason::Completed), 30));
+    assert_eq!((play.conversation.stage().ended(), play.entries().len()), (Some(Reason::COMPLETED), 30));
 }
 
 #[test]
 fn who_takes_part_can_be_changed_before_anybody_spoke() {
     let reseat = |written: &[&str]| {
         let (participants, cast) = seats(written);
-        Input::Reseated { participants, cast }
+        Input::Proposed { decision: polylogue_core::format::Decision::new(Decision::Reseated { participants, cast }) }
     };
     let mut play = Play::start(discussion(&ORDER, 1)).unwrap();
     play.give(reseat(&["user=bob", "leader=lea", "manager=max"])).unwrap();
@@ -296,17 +296,17 @@ fn who_takes_part_can_be_changed_before_anybody_spoke() {
     assert_eq!(play.begin()[0].id.agent.as_str(), "max");
     assert_eq!(play.conversation.on(reseat(&ORDER)), Err(Rejected::Begun), "it has been asked");
     let fixed = Play::start(crate::support::collaboration(&["a", "b"], 2)).unwrap();
-    assert_eq!(fixed.conversation.on(reseat(&ORDER)), Err(Rejected::FixedSeats));
+    assert_eq!(fixed.conversation.on(reseat(&ORDER)), Err(Rejected::NotForOthers));
 }
 
 #[test]
 fn a_complete_one_goes_on_with_more_rounds_only() {
     let mut play = whole();
     let resume = |rounds| Input::ResumePressed { change: Change { max_rounds: rounds, ..Change::default() } };
-    assert_eq!(play.conversation.on(resume(None)), Err(Rejected::Complete(Reason::Completed)));
-    assert_eq!(play.conversation.on(resume(Some(2))), Err(Rejected::Complete(Reason::Completed)));
+    assert_eq!(play.conversation.on(resume(None)), Err(Rejected::Complete(Reason::COMPLETED)));
+    assert_eq!(play.conversation.on(resume(Some(2))), Err(Rejected::Complete(Reason::COMPLETED)));
     // So does a copy of it, also one without the end.
-    let last = play.records.iter().rfind(|record| matches!(record.event, Event::Discussion(_))).unwrap().seq;
+    let last = play.records.iter().rfind(|record| record.event.decided::<Decision>().is_some()).unwrap().seq;
     for at in [last, play.conversation.stage().head()] {
         let more = Change { max_rounds: Some(3), ..Change::default() };
         let (forked, records) =
@@ -322,7 +322,7 @@ fn a_complete_one_goes_on_with_more_rounds_only() {
     play.give(said("ada", "Well?")).unwrap();
     play.agents(turn);
     assert_eq!(play.entries()[8..].len(), 4);
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::Completed));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::COMPLETED));
 }
 
 #[test]
@@ -332,9 +332,9 @@ fn a_limit_pauses_it_before_the_call_that_could_pass_it() {
     let mut play = Play::start(setup).unwrap();
     play.give(said("ada", "It leaks.")).unwrap();
     play.agents(turn);
-    assert_eq!(play.conversation.stage().ended(), Some(Reason::LimitTokens));
+    assert_eq!(play.conversation.stage().ended(), Some(Reason::LIMIT_TOKENS));
     assert_eq!(play.state().project.status, DiscussionStatus::Paused);
-    let still = Rejected::StillAtLimit(Reason::LimitTokens);
+    let still = Rejected::StillAtLimit(Reason::LIMIT_TOKENS);
     assert_eq!(play.conversation.on(said("ada", "Hello?")), Err(still.clone()));
     assert_eq!(play.conversation.on(Input::ResumePressed { change: Change::default() }), Err(still));
     let limits = Some(Limits::default());
@@ -346,13 +346,15 @@ fn a_limit_pauses_it_before_the_call_that_could_pass_it() {
 #[test]
 fn a_setup_that_cannot_work_is_refused_before_anything_happens() {
     fn settings(setup: &mut Setup) -> &mut Settings {
-        let FormatSetup::Discussion(settings) = &mut setup.format else { unreachable!() };
-        settings
+        setup.format.settings_mut().unwrap()
     }
-    let participants = |problem: &str| BadSetup::Participants(problem.to_owned());
+    let participants = |problem: &str| BadSetup::settings(format!("the participants: {problem}"));
     type Case = (fn(&mut Setup), BadSetup);
     let cases: Vec<Case> = vec![
-        (|setup| settings(setup).title = " ".into(), BadSetup::EmptyTitle),
+        (
+            |setup| settings(setup).title = " ".into(),
+            BadSetup::settings("the title is empty: say what the discussion is about"),
+        ),
         (|setup| settings(setup).title = "x".repeat(201).into(), BadSetup::TooLong(201, 200)),
         (|setup| settings(setup).topic = Some("x".repeat(20_001).into()), BadSetup::TooLong(20_001, 20_000)),
         (|setup| settings(setup).max_rounds = 0, BadSetup::Rounds(0, 1_000)),
@@ -398,7 +400,7 @@ fn a_stale_answer_changes_nothing() {
     play.answer(&ask, "I see.");
     let late = play.conversation.on(Input::Answered { ask: ask.id.clone(), answer: Answer::default() });
     assert_eq!(late, Err(Rejected::NotAsked(ask.id)));
-    let reasked = play.records.iter().any(|record| matches!(record.event, Event::Discussion(Decision::Reasked { .. })));
+    let reasked = play.records.iter().any(|record| matches!(record.event.decided(), Some(Decision::Reasked { .. })));
     assert!(!reasked);
     assert_eq!(Conversation::replay(&play.records).unwrap(), play.conversation);
 }

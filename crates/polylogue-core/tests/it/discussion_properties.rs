@@ -4,10 +4,10 @@ use crate::support::{Play, discussion, said, text};
 use polylogue_core::{
     Answer, Conversation, Cut, Event, Halt, Input, Record, Step,
     event::{CallFailure, FailureKind},
-    format::discussion::{Decision, MAX_TURN_ITERATIONS},
+    format::discussion::{Decision, DiscussionChange, DiscussionState, MAX_TURN_ITERATIONS, discussion_changes},
     id::{Seq, SessionId},
     ledger::Usage,
-    projection::{DiscussionChange, DiscussionState, Outcome, discussion_changes, fork, plain_text, request_behind},
+    projection::{Outcome, fork, plain_text, request_behind},
     setup::Change,
 };
 use proptest::prelude::*;
@@ -123,7 +123,7 @@ proptest! {
         let mut play = played(order, chances);
         let order = ORDERS[order % ORDERS.len()];
         let mut left = 400;
-        while play.conversation.stage().ended() != Some(polylogue_core::Reason::Completed) {
+        while play.conversation.stage().ended() != Some(polylogue_core::Reason::COMPLETED) {
             left -= 1;
             prop_assert!(left > 0, "it does not end");
             if play.conversation.stage().ended().is_none() {
@@ -139,7 +139,8 @@ proptest! {
         let mut turns = Vec::new();
         for record in &play.records {
             match &record.event {
-                Event::Discussion(Decision::TurnTaken { turn, next, .. }) => {
+                Event::Decided(decision) => {
+                    let Some(Decision::TurnTaken { turn, next, .. }) = decision.open() else { continue };
                     turns.push((turn.round, turn.index));
                     let at = turns.len();
                     let expected = (at < order.len() * ROUNDS as usize)

@@ -24,7 +24,7 @@ fn about(play: &Play, line: u32, question: &str) -> Result<Play, BadSetup> {
     let name = insight.ask.id.agent.as_str();
     Play::start(Setup {
         id: SessionId::from_bytes([0x44; 16]),
-        format: FormatSetup::Interview(Settings::about(of.id, line, &insight, question)),
+        format: FormatSetup::new(Settings::about(of.id, line, &insight, question)),
         cast: Cast::new(vec![agent(name)], vec!["you".parse().unwrap()]).unwrap(),
         ..of.clone()
     })
@@ -46,7 +46,7 @@ fn an_agent_is_asked_with_its_own_thread_as_it_was() {
         assert_eq!(request.system, then.system);
         let [before @ .., prompt, reply] = request.thread.messages() else { panic!("no thread") };
         assert_eq!(before, then.thread.messages());
-        assert_eq!((prompt.role, &prompt.text), (Role::User, &then.prompt));
+        assert_eq!((prompt.role, &*prompt.text), (Role::User, &*then.prompt));
         assert_eq!((reply.role, &reply.text), (Role::Assistant, &insight.reply));
         let said = &session.conversation.stage().transcript().get(LineId(line)).unwrap().text;
         assert!(request.prompt.contains(&**said) && request.prompt.contains("Why did you say that?"));
@@ -54,14 +54,14 @@ fn an_agent_is_asked_with_its_own_thread_as_it_was() {
 
         interview.answer(ask, "  Because I was afraid. ");
         interview.begin();
-        assert_eq!(interview.conversation.stage().ended(), Some(Reason::Completed));
+        assert_eq!(interview.conversation.stage().ended(), Some(Reason::COMPLETED));
         let who = ask.id.agent.as_str();
         assert_eq!(interview.lines(), ["you: Why did you say that?", &format!("{who}: Because I was afraid.")]);
         assert!(request_behind(&interview.records, LineId(2)).unwrap().is_exact);
         for record in &interview.records {
             assert_eq!(Event::decode(&record.event.encode()).as_ref(), Ok(&record.event));
         }
-        assert_eq!(Outcome::of(&interview.conversation).format, "interview");
+        assert_eq!(Outcome::of(&interview.conversation).format.as_ref(), "interview");
     }
 }
 
@@ -79,15 +79,15 @@ fn what_comes_to_nothing_is_a_failure_and_can_be_asked_again() {
             interview.give(Input::AskFailed { ask, failure, usage, retries: 3 }).unwrap();
         }
         interview.begin();
-        assert_eq!(interview.conversation.stage().ended(), Some(Reason::Failed));
+        assert_eq!(interview.conversation.stage().ended(), Some(Reason::FAILED));
         interview.give(Input::ResumePressed { change: Change::default() }).unwrap();
         let again = interview.begin().remove(0);
         assert_eq!(again.id.attempt, 2);
         interview.answer(&again, "A little.");
         interview.begin();
-        assert_eq!(interview.conversation.stage().ended(), Some(Reason::Completed));
+        assert_eq!(interview.conversation.stage().ended(), Some(Reason::COMPLETED));
     }
-    assert_eq!(about(&acted, 1, " ").err(), Some(BadSetup::EmptyQuestion));
+    assert_eq!(about(&acted, 1, " ").err(), Some(BadSetup::settings("the question is empty: leave it out to ask why")));
     let long = "why ".repeat(1_000);
     assert_eq!(about(&acted, 1, &long).err(), Some(BadSetup::TooLong(3_999, Settings::MAX_QUESTION_CHARS)));
 }

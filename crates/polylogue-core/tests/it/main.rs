@@ -13,3 +13,4 @@ mod room;
 mod scene;
 mod scene_properties;
 mod support;
+mod unread;

@@ -4,10 +4,10 @@ use crate::support::{Play, agent, chorus, collaboration, handoff, said, settings
 use polylogue_core::{
     Event, Halt, Input, Reason, Record, Setup,
     event::{CallFailure, FailureKind, VERSION},
-    format::collaboration::{Mode, Said, Settings},
+    format::collaboration::{Mode, Quote, Recent, RoomEvent, RoomStream, Settings, reason},
     id::{LineId, Seq, SessionId},
     ledger::Usage,
-    projection::{Recent, RoomEvent, RoomStream, fork, plain_text, request_behind},
+    projection::{fork, plain_text, request_behind},
     room::{CallId, RoomCall, Target},
     setup::{BadSetup, Cast, Change},
 };
@@ -104,22 +104,22 @@ fn a_stop_is_told_and_so_is_going_on_and_a_crash_is_not() {
 fn a_single_call_is_answered_and_handed_over_once_at_most() {
     let to_claude = handoff("Water.", "claude", "Say it in verse.");
     let cases: &[(&[&str], [&str; 2], &str, Reason)] = &[
-        (&["gpt", "claude"], [r#"{"message": "Water."}"#, ""], "gpt: Water.", Reason::NoHandoff),
-        (&["gpt", "claude"], [r#"{"message": "Water.", "final": true}"#, ""], "gpt: Water.", Reason::Final),
+        (&["gpt", "claude"], [r#"{"message": "Water."}"#, ""], "gpt: Water.", reason::NO_HANDOFF),
+        (&["gpt", "claude"], [r#"{"message": "Water.", "final": true}"#, ""], "gpt: Water.", reason::FINAL),
         (
             &["gpt", "claude"],
             [&to_claude, r#"{"message": "Drops!"}"#],
             "gpt: Water. | claude <- Say it in verse. | claude: Drops!",
-            Reason::NoHandoff,
+            reason::NO_HANDOFF,
         ),
         (
             &["gpt", "claude"],
             [&to_claude, &handoff("Drops!", "gpt", "And now?")],
             "gpt: Water. | claude <- Say it in verse. | claude: Drops!",
-            Reason::CapReached,
+            Reason::CAP_REACHED,
         ),
-        (&["gpt", "claude"], ["Water, in prose.", ""], "gpt: Water, in prose.", Reason::MalformedReply),
-        (&["gpt"], [r#"{"message": "Water."}"#, ""], "gpt: Water.", Reason::NoHandoff),
+        (&["gpt", "claude"], ["Water, in prose.", ""], "gpt: Water, in prose.", reason::MALFORMED_REPLY),
+        (&["gpt"], [r#"{"message": "Water."}"#, ""], "gpt: Water.", reason::NO_HANDOFF),
     ];
     for (cast, replies, expected, reason) in cases {
         let play = Play::start(call(cast)).unwrap().run(|ask| replies[ask.id.turn as usize - 1].to_owned());
@@ -157,7 +157,7 @@ fn a_single_call_that_comes_to_nothing_says_so() {
 
 #[test]
 fn whoever_is_called_is_told_what_was_said_before() {
-    let said = |name: &str, to: Option<&str>, text: &str| Said {
+    let said = |name: &str, to: Option<&str>, text: &str| Quote {
         name: name.into(),
         to: to.map(Into::into),
         text: text.into(),
@@ -206,7 +206,7 @@ fn what_was_said_lately_leaves_out_what_goes_on() {
     };
     assert_eq!(recent(&log), ["you: What is a cloud?", "gpt: Water.", "claude: Ice."]);
     let many: Vec<_> = (1..=9).flat_map(|n| session(n, answered())).collect();
-    assert_eq!(recent(&many).len(), Said::MAX_RECENT);
+    assert_eq!(recent(&many).len(), Quote::MAX_RECENT);
 }
 
 #[test]
@@ -227,7 +227,10 @@ fn a_room_that_cannot_work_is_refused() {
     assert_eq!(Play::start(setup).err(), Some(BadSetup::NotForRooms));
     let mut setup = call(&["gpt"]);
     settings(&mut setup).mode = Mode::Collaborate;
-    assert_eq!(Play::start(setup).err(), Some(BadSetup::NotTwo));
+    assert_eq!(
+        Play::start(setup).err(),
+        Some(BadSetup::settings("a collaboration is between two agents or more: name another with --between"))
+    );
     assert_eq!(Cast::new(vec![agent("all")], vec![]), Err(BadSetup::Reserved("all".into())));
     assert_eq!("All".parse::<Target>(), Ok(Target::All));
 }

@@ -6,8 +6,8 @@ use polylogue_core::{
     Event, Input, Reason, Rejected, Setup,
     ask::Ask,
     event::{CallFailure, FailureKind},
-    format::scene::{AgentMode, Decision, MODERATOR, STAND_IN, Scheduled, Settings, WorldEvents},
-    id::{Purpose, SessionId},
+    format::scene::{AgentMode, Decision, MODERATOR, STAND_IN, Scheduled, Settings, WorldEvents, purpose, reason},
+    id::SessionId,
     ledger::Usage,
     setup::{BadSetup, Cast, Change, FormatSetup, Limits},
 };
@@ -35,7 +35,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();
     Setup {
         id: SessionId::from_bytes([0x33; 16]),
-        format: FormatSetup::Scene(settings),
+        format: FormatSetup::new(settings),
         cast: cast.with_crew(vec![agent(MODERATOR)]).unwrap(),
         limits: Limits::default(),
         seed: 7,
@@ -46,13 +46,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
 }
 
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
-    match &mut setup.format {
-        FormatSetup::Scene(settings) => settings,
-        FormatSetup::Collaboration(_)
-        | FormatSetup::Chorus(_)
-        | FormatSetup::Discussion(_)
-        | FormatSetup::Interview(_) => panic!("not a scene"),
-    }
+    setup.format.settings_mut().expect("a scene")
 }
 
 /// A judgement with this progress, and these fields besides.
@@ -85,10 +79,7 @@ fn fail(play: &mut Play, ask: &Ask) {
 }
 
 fn decisions(play: &Play) -> impl Iterator<Item = &Decision> {
-    play.records.iter().filter_map(|record| match &record.event {
-        Event::Scene(decision) => Some(decision),
-        _ => None,
-    })
+    play.records.iter().filter_map(|record| record.event.decided())
 }
 
 /// The notes of each beat, as `beat kind to`.
@@ -121,7 +112,7 @@ fn asked(play: &Play) -> Vec<String> {
 /// Everybody says something new in every beat.
 pub(crate) fn talkative(ask: &Ask) -> Option<String> {
     Some(match ask.id.purpose {
-        Purpose::Act => format!("[TONE: calm] \"{}\"", news(ask)),
+        purpose::ACT => format!("[TONE: calm] \"{}\"", news(ask)),
         _ => judged(0.1, ""),
     })
 }
@@ -143,11 +134,11 @@ fn a_scene_as_it_is_recorded() {
     settings(&mut setup).initial_speaker = Some("bob".parse().unwrap());
     let played = play(setup, |ask| {
         let said = match (ask.id.purpose, ask.id.turn, ask.id.agent.as_str()) {
-            (Purpose::Act, 0, _) => "[TO: Alice, TONE: nervous, *fidgets*] \"Look, I can explain what happened.\"",
-            (Purpose::Act, 1, "alice") => "[INTERRUPT after \"I can explain\", TONE: furious] \"No excuses!\"",
-            (Purpose::Act, 1, _) => "[SILENT, *looks down*]",
-            (Purpose::Act, 2, "alice") => "[REACT, TONE: softening, *sits down*]",
-            (Purpose::Act, _, _) => "[TO: Alice, TONE: remorseful] \"I am sorry.\"",
+            (purpose::ACT, 0, _) => "[TO: Alice, TONE: nervous, *fidgets*] \"Look, I can explain what happened.\"",
+            (purpose::ACT, 1, "alice") => "[INTERRUPT after \"I can explain\", TONE: furious] \"No excuses!\"",
+            (purpose::ACT, 1, _) => "[SILENT, *looks down*]",
+            (purpose::ACT, 2, "alice") => "[REACT, TONE: softening, *sits down*]",
+            (purpose::ACT, _, _) => "[TO: Alice, TONE: remorseful] \"I am sorry.\"",
             (_, 0, _) => r#"{"progress": 0.1, "goalReached": false, "naturalEnd": false}"#,
             (_, 1, _) => {
                 r#"{"progress": 0.4, "goalReached": false, "naturalEnd": false,
@@ -192,19 +183,19 @@ fn a_beat_costs_its_characters_and_one() {
         "2 judge moderator",
     ];
     assert_eq!(asked(&played), wanted);
-    assert_eq!(ended(&played), Some(Reason::MaxBeatsExceeded));
+    assert_eq!(ended(&played), Some(reason::MAX_BEATS_EXCEEDED));
 }
 
 #[test]
 fn why_a_scene_ends() {
-    let silent = |ask: &Ask| Some(if ask.id.purpose == Purpose::Act { "[SILENT]".to_owned() } else { judged(0.1, "") });
+    let silent = |ask: &Ask| Some(if ask.id.purpose == purpose::ACT { "[SILENT]".to_owned() } else { judged(0.1, "") });
     let circling = |ask: &Ask| match ask.id.purpose {
-        Purpose::Act => Some("[TONE: flat] \"I told you that I did not take the money from the box.\"".to_owned()),
+        purpose::ACT => Some("[TONE: flat] \"I told you that I did not take the money from the box.\"".to_owned()),
         _ => Some(judged(0.1, "")),
     };
     let after_two = |more: &'static str| {
         move |ask: &Ask| match (ask.id.purpose, ask.id.turn) {
-            (Purpose::Judge, 2) => Some(format!("{{{more}}}")),
+            (purpose::JUDGE, 2) => Some(format!("{{{more}}}")),
             _ => talkative(ask),
         }
     };
@@ -217,34 +208,34 @@ fn why_a_scene_ends() {
         (
             "goal",
             Box::new(after_two(r#""progress": 1, "goalReached": true, "naturalEnd": true"#)),
-            Reason::GoalAchieved,
+            reason::GOAL_ACHIEVED,
             3,
         ),
         (
             "natural",
             Box::new(after_two(r#""progress": 0.5, "goalReached": false, "naturalEnd": true"#)),
-            Reason::NaturalEnd,
+            reason::NATURAL_END,
             3,
         ),
-        ("arcs", Box::new(after_two(resolved)), Reason::NaturalEnd, 3),
-        ("arcs too early", Box::new(after_two(early)), Reason::MaxBeatsExceeded, 12),
-        ("silence", Box::new(silent), Reason::Stalled, 6),
-        ("circles", Box::new(circling), Reason::Stalled, 7),
-        ("beats", Box::new(talkative), Reason::MaxBeatsExceeded, 12),
-        ("nobody", Box::new(|_| None), Reason::Failed, 3),
+        ("arcs", Box::new(after_two(resolved)), reason::NATURAL_END, 3),
+        ("arcs too early", Box::new(after_two(early)), reason::MAX_BEATS_EXCEEDED, 12),
+        ("silence", Box::new(silent), reason::STALLED, 6),
+        ("circles", Box::new(circling), reason::STALLED, 7),
+        ("beats", Box::new(talkative), reason::MAX_BEATS_EXCEEDED, 12),
+        ("nobody", Box::new(|_| None), Reason::FAILED, 3),
         (
             "no moderator",
-            Box::new(|ask| talkative(ask).filter(|_| ask.id.purpose == Purpose::Act)),
-            Reason::MaxBeatsExceeded,
+            Box::new(|ask| talkative(ask).filter(|_| ask.id.purpose == purpose::ACT)),
+            reason::MAX_BEATS_EXCEEDED,
             12,
         ),
         (
             "a moderator who rambles",
             Box::new(|ask| match ask.id.purpose {
-                Purpose::Act => talkative(ask),
+                purpose::ACT => talkative(ask),
                 _ => Some("Lovely scene!".to_owned()),
             }),
-            Reason::MaxBeatsExceeded,
+            reason::MAX_BEATS_EXCEEDED,
             12,
         ),
     ];
@@ -257,7 +248,7 @@ fn why_a_scene_ends() {
         assert_eq!((ended(&played), last.last()), (Some(reason), Some(beats)), "{name}");
         let achieved =
             decisions(&played).any(|decision| matches!(decision, Decision::Concluded { goal_achieved: true, .. }));
-        assert_eq!(achieved, reason == Reason::GoalAchieved, "{name}");
+        assert_eq!(achieved, reason == reason::GOAL_ACHIEVED, "{name}");
     }
 }
 
@@ -265,7 +256,7 @@ fn why_a_scene_ends() {
 fn what_the_characters_are_told() {
     let judging = |judge: &'static str| {
         move |ask: &Ask| match (ask.id.purpose, ask.id.turn) {
-            (Purpose::Judge, 1) => Some(judge.to_owned()),
+            (purpose::JUDGE, 1) => Some(judge.to_owned()),
             _ => talkative(ask),
         }
     };
@@ -296,7 +287,7 @@ fn what_the_characters_are_told() {
         (
             "a stall",
             Box::new(|ask| match ask.id.purpose {
-                Purpose::Act if ask.id.turn < 3 => Some("[SILENT]".to_owned()),
+                purpose::ACT if ask.id.turn < 3 => Some("[SILENT]".to_owned()),
                 _ => talkative(ask),
             }),
             vec!["3 Stall all"],
@@ -304,7 +295,7 @@ fn what_the_characters_are_told() {
         (
             "one who speaks alone",
             Box::new(|ask| match (ask.id.purpose, ask.id.agent.as_str()) {
-                (Purpose::Act, "bob") => Some("[SILENT]".to_owned()),
+                (purpose::ACT, "bob") => Some("[SILENT]".to_owned()),
                 _ => talkative(ask),
             }),
             vec!["3 Alone alice"],
@@ -336,13 +327,13 @@ fn the_world_acts_when_it_should() {
     const WISH: &str = r#", "event": "A dog barks""#;
     const LOST: &str = r#", "onTrack": false, "event": "A dog barks""#;
     fn on_track(ask: &Ask) -> Option<String> {
-        if ask.id.purpose == Purpose::Judge { Some(judged(0.1, WISH)) } else { talkative(ask) }
+        if ask.id.purpose == purpose::JUDGE { Some(judged(0.1, WISH)) } else { talkative(ask) }
     }
     fn off_track(ask: &Ask) -> Option<String> {
-        if ask.id.purpose == Purpose::Judge { Some(judged(0.1, LOST)) } else { talkative(ask) }
+        if ask.id.purpose == purpose::JUDGE { Some(judged(0.1, LOST)) } else { talkative(ask) }
     }
     fn quiet(ask: &Ask) -> Option<String> {
-        Some(if ask.id.purpose == Purpose::Judge { judged(0.1, "") } else { "[SILENT]".to_owned() })
+        Some(if ask.id.purpose == purpose::JUDGE { judged(0.1, "") } else { "[SILENT]".to_owned() })
     }
     let list =
         || WorldEvents::At([(0, "Rain"), (2, "Snow")].map(|(beat, text)| Scheduled { beat, text: text.into() }).into());
@@ -378,11 +369,11 @@ fn an_interruption_cuts_what_it_names() {
         let mut setup = scene(&["alice", "bob"], 3);
         settings(&mut setup).initial_speaker = Some("bob".parse().unwrap());
         let played = play(setup, |ask| match (ask.id.purpose, ask.id.turn) {
-            (Purpose::Act, 0) => Some("[TONE: tense] \"Look, I can explain what happened.\"".to_owned()),
-            (Purpose::Act, 1) if ask.id.agent.as_str() == by.to_lowercase() => {
+            (purpose::ACT, 0) => Some("[TONE: tense] \"Look, I can explain what happened.\"".to_owned()),
+            (purpose::ACT, 1) if ask.id.agent.as_str() == by.to_lowercase() => {
                 Some(format!("[INTERRUPT after \"{phrase}\", TONE: furious] \"No!\""))
             }
-            (Purpose::Act, _) => Some("[SILENT]".to_owned()),
+            (purpose::ACT, _) => Some("[SILENT]".to_owned()),
             _ => Some(judged(0.1, "")),
         });
         let line = &played.conversation.stage().transcript().lines()[0];
@@ -394,14 +385,14 @@ fn an_interruption_cuts_what_it_names() {
 #[test]
 fn one_who_fails_is_missed_for_a_beat() {
     let played = play(scene(&["alice", "bob"], 4), |ask| match (ask.id.purpose, ask.id.turn, ask.id.agent.as_str()) {
-        (Purpose::Act, 1, "bob") => None,
+        (purpose::ACT, 1, "bob") => None,
         _ => talkative(ask),
     });
     let missed: Vec<String> = played.lines().into_iter().filter(|line| line.starts_with("moderator")).collect();
     assert_eq!(missed, ["moderator: Bob unable to respond"]);
     let bob_again = asked(&played).iter().any(|ask| ask == "2 act bob");
     assert!(bob_again);
-    assert_eq!(ended(&played), Some(Reason::MaxBeatsExceeded));
+    assert_eq!(ended(&played), Some(reason::MAX_BEATS_EXCEEDED));
 }
 
 #[test]
@@ -422,7 +413,7 @@ fn a_moderator_that_fails_three_times_is_replaced() {
         "4 judge moderator-fallback",
     ];
     assert_eq!(judges, wanted);
-    assert_eq!(ended(&played), Some(Reason::GoalAchieved));
+    assert_eq!(ended(&played), Some(reason::GOAL_ACHIEVED));
 }
 
 #[test]
@@ -476,8 +467,8 @@ fn a_thread_only_grows_and_a_fresh_one_sees_ten_exchanges() {
 #[test]
 fn what_is_remembered_is_asked_for_when_all_is_over() {
     let reply = |ask: &Ask| match ask.id.purpose {
-        Purpose::Remember if ask.id.agent.as_str() == "bob" => None,
-        Purpose::Remember => Some(format!("I remember it, {}.", "very well ".repeat(90))),
+        purpose::REMEMBER if ask.id.agent.as_str() == "bob" => None,
+        purpose::REMEMBER => Some(format!("I remember it, {}.", "very well ".repeat(90))),
         _ => talkative(ask),
     };
     let mut setup = scene(&["alice", "bob"], 2);
@@ -485,7 +476,7 @@ fn what_is_remembered_is_asked_for_when_all_is_over() {
     assert!(!asked(&play(setup.clone(), reply)).iter().any(|ask| ask.contains("remember")), "no story, no memory");
     settings(&mut setup).story = Some("office".into());
     let played = play(setup.clone(), reply);
-    assert_eq!(ended(&played), Some(Reason::MaxBeatsExceeded));
+    assert_eq!(ended(&played), Some(reason::MAX_BEATS_EXCEEDED));
     let kept: Vec<&Decision> = decisions(&played)
         .filter(|decision| matches!(decision, Decision::Remembered { .. } | Decision::NotRemembered { .. }))
         .collect();
@@ -500,18 +491,18 @@ fn what_is_remembered_is_asked_for_when_all_is_over() {
     let used = played.conversation.stage().ledger().total().usage.total();
     short.limits.max_tokens = used;
     let played = play(short, talkative);
-    assert!(matches!(ended(&played), Some(Reason::MaxBeatsExceeded | Reason::LimitTokens)));
+    assert!(matches!(ended(&played), Some(reason::MAX_BEATS_EXCEEDED | Reason::LIMIT_TOKENS)));
 }
 
 #[test]
 fn a_scene_goes_on_with_more_beats() {
     let mut played = play(scene(&["alice", "bob"], 3), talkative);
     let same = played.conversation.on(Input::ResumePressed { change: Change::default() });
-    assert_eq!(same, Err(Rejected::StillAtLimit(Reason::MaxBeatsExceeded)));
+    assert_eq!(same, Err(Rejected::StillAtLimit(reason::MAX_BEATS_EXCEEDED)));
     let more = Change { max_rounds: Some(5), ..Change::default() };
     played.give(Input::ResumePressed { change: more }).unwrap();
     let played = run(played, talkative);
-    assert_eq!(ended(&played), Some(Reason::MaxBeatsExceeded));
+    assert_eq!(ended(&played), Some(reason::MAX_BEATS_EXCEEDED));
     assert!(asked(&played).contains(&"4 judge moderator".to_owned()));
 }
 
@@ -523,7 +514,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     wrong.prompt = "".into();
     wrong.initial_speaker = Some("zoe".parse().unwrap());
     wrong.events = WorldEvents::At(vec![Scheduled { beat: 9, text: " ".into() }]);
-    let Err(BadSetup::Scene(problems)) = setup.check() else { panic!("it is bad") };
+    let Err(BadSetup::Settings(problems)) = setup.check() else { panic!("it is bad") };
     insta::assert_snapshot!(problems.join("\n"), @r#"
     Scene name is required
     Scene prompt is required
@@ -540,7 +531,7 @@ fn nothing_is_over_before_everybody_could_speak() {
     let mut setup = scene(&["alice", "bob"], 5);
     settings(&mut setup).initial_speaker = Some("bob".parse().unwrap());
     let over = r#"{"progress": 1, "goalReached": true, "naturalEnd": true}"#;
-    let reply = |ask: &Ask| if ask.id.purpose == Purpose::Judge { Some(over.to_owned()) } else { talkative(ask) };
+    let reply = |ask: &Ask| if ask.id.purpose == purpose::JUDGE { Some(over.to_owned()) } else { talkative(ask) };
     let judgements = |setup| asked(&play(setup, reply)).iter().filter(|ask| ask.contains("judge")).count();
     assert_eq!(judgements(setup.clone()), 2);
     settings(&mut setup).initial_speaker = None;

@@ -6,8 +6,8 @@ use polylogue_core::{
     Conversation, Cut, Event, Halt, Input, Record, Setup,
     ask::Ask,
     event::{CallFailure, FailureKind},
-    format::scene::{AgentMode, Decision, MODERATOR, STAND_IN, Scheduled, WorldEvents},
-    id::{AskId, Purpose, Seq, SessionId},
+    format::scene::{AgentMode, Decision, MODERATOR, STAND_IN, Scheduled, WorldEvents, purpose},
+    id::{AskId, Seq, SessionId},
     ledger::Usage,
     line::LineKind,
     projection::{Outcome, fork, plain_text, request_at, request_behind},
@@ -100,7 +100,7 @@ fn set_up(kind: &Kind) -> Setup {
 /// The reply to an ask; `None` where it fails.
 fn reply(ask: &Ask, chance: &Chance) -> Option<String> {
     let own = ask.id.agent.as_str();
-    let is_judge = ask.id.purpose == Purpose::Judge;
+    let is_judge = ask.id.purpose == purpose::JUDGE;
     match chance {
         Chance::Speaks(words) if !is_judge => {
             Some(format!("[TO: Bob, TONE: calm] \"I am {own} and I have {words} things to say to you.\""))
@@ -170,8 +170,8 @@ fn left_alone(play: &mut Play) {
 }
 
 fn beats_begun(records: &[Record]) -> Vec<u32> {
-    let begun = records.iter().filter_map(|record| match &record.event {
-        Event::Scene(Decision::BeatBegun { beat, .. }) => Some(*beat),
+    let begun = records.iter().filter_map(|record| match record.event.decided() {
+        Some(Decision::BeatBegun { beat, .. }) => Some(*beat),
         _ => None,
     });
     begun.collect()
@@ -208,15 +208,17 @@ proptest! {
                     prop_assert!(!answered.contains(ask), "{ask} was closed twice");
                     answered.push(ask.clone());
                 }
-                Event::LineSpoken { ask: Some(ask), .. } | Event::Scene(Decision::StayedSilent { ask, .. }) => {
-                    *came_to.entry(ask.clone()).or_default() += 1;
+                Event::LineSpoken { ask: Some(ask), .. } => *came_to.entry(ask.clone()).or_default() += 1,
+                event => {
+                    if let Some(Decision::StayedSilent { ask, .. }) = event.decided() {
+                        *came_to.entry(ask.clone()).or_default() += 1;
+                    }
                 }
-                _ => {}
             }
         }
         for record in &play.records {
             if let Event::Answered { ask, .. } | Event::AskFailed { ask, .. } = &record.event
-                && ask.purpose == Purpose::Act
+                && ask.purpose == purpose::ACT
             {
                 prop_assert_eq!(came_to.get(ask), Some(&1), "{}", ask);
             }
@@ -279,7 +281,7 @@ proptest! {
                 let mut forked = Play::replay(&records);
                 left_alone(&mut forked);
                 let kinds = forked.conversation.stage().transcript().lines().iter().map(|line| line.kind);
-                prop_assert!(kinds.filter(|kind| *kind == LineKind::User).count() == 0);
+                prop_assert!(kinds.filter(|kind| *kind == LineKind::USER).count() == 0);
             }
         }
     }

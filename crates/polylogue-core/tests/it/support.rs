@@ -111,7 +111,7 @@ pub(crate) fn agent(name: &str) -> Agent {
 pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
     Setup {
         id: SessionId::from_bytes([0x11; 16]),
-        format: FormatSetup::Collaboration(Settings::new("Write a fairy tale.", names[0].parse().unwrap(), max_rounds)),
+        format: FormatSetup::new(Settings::new("Write a fairy tale.", names[0].parse().unwrap(), max_rounds)),
         cast: Cast::new(names.iter().map(|name| agent(name)).collect(), vec!["you".parse().unwrap()]).unwrap(),
         limits: Limits::default(),
         seed: 7,
@@ -122,12 +122,7 @@ pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
 }
 
 pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
-    match &mut setup.format {
-        FormatSetup::Collaboration(settings) => settings,
-        FormatSetup::Chorus(_) | FormatSetup::Discussion(_) | FormatSetup::Scene(_) | FormatSetup::Interview(_) => {
-            panic!("not a collaboration")
-        }
-    }
+    setup.format.settings_mut().expect("a collaboration")
 }
 
 pub(crate) fn handoff(message: &str, to: &str, task: &str) -> String {
@@ -171,7 +166,7 @@ pub(crate) fn discussion(written: &[&str], max_rounds: u32) -> Setup {
     let (participants, cast) = seats(written);
     Setup {
         id: SessionId::from_bytes([0x33; 16]),
-        format: FormatSetup::Discussion(discussion::Settings {
+        format: FormatSetup::new(discussion::Settings {
             title: "The roof".into(),
             topic: None,
             participants,
@@ -197,7 +192,7 @@ pub(crate) fn chorus(slots: u8) -> Setup {
     let voice = |name: &str, description: &str| VoiceProfile { name: name.into(), description: description.into() };
     Setup {
         id: SessionId::from_bytes([0x22; 16]),
-        format: FormatSetup::Chorus(chorus::Settings {
+        format: FormatSetup::new(chorus::Settings {
             message: "What is a home?".into(),
             slots: ids
                 .iter()

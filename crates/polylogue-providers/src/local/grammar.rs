@@ -4,7 +4,7 @@ use llama_cpp_2::sampling::LlamaSampler;
 use llguidance::{Matcher, ParserFactory, api::TopLevelGrammar};
 use polylogue_core::{
     ask::Request,
-    reply::{Field, Shape},
+    text::reply::{Field, Shape},
 };
 use polylogue_runtime::port::CallError;
 use serde_json::{Map, Value, json};

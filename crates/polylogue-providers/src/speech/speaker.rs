@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use polylogue_core::{line::Clip, spoken::spoken};
+use polylogue_core::{line::Clip, text::spoken::spoken};
 use polylogue_runtime::port::{Speech, Voice, VoiceError};
 use tokio::sync::Semaphore;
 

@@ -14,9 +14,10 @@ use std::{
 
 use polylogue_core::{
     ask::{Ask, Request, Role, Thread},
-    id::{AskId, Purpose},
-    reply::{self, Field, Shape},
+    format::collaboration::purpose,
+    id::AskId,
     setup::Sampling,
+    text::reply::{self, Field, Shape},
 };
 use polylogue_providers::{Limits, Local, LocalSettings, Models, Settings};
 use polylogue_runtime::port::{Call, CallError, Deltas, Model, Reply};
@@ -54,7 +55,7 @@ fn call(request: Request) -> Call {
 }
 
 fn call_watched(request: Request, watch: impl Fn(&str) + Send + Sync + 'static) -> Call {
-    let id = AskId { purpose: Purpose::Contribute, turn: 1, agent: "ada".parse().unwrap(), attempt: 1 };
+    let id = AskId { purpose: purpose::CONTRIBUTE, turn: 1, agent: "ada".parse().unwrap(), attempt: 1 };
     Call { ask: Ask { id, request }, retry: 0, deltas: Deltas::new(watch) }
 }
 
@@ -156,7 +157,7 @@ async fn what_is_shown_is_the_text_and_what_is_counted_is_what_was_read() {
     // The same words in the thread are more input by exactly those tokens and what the template adds.
     let mut thread = Thread::default();
     thread.push(Role::User, "Name three trees.".into());
-    thread.push(Role::Assistant, reply.text);
+    thread.push(Role::Assistant, reply.text.into());
     let longer = ask(&local, Request { thread, ..request("Name three trees.", 5) }).await.usage.unwrap();
     assert!(longer.input > usage.input + usage.output, "{longer:?} after {usage:?}");
     assert!(longer.cached >= usage.input - 1, "{longer:?} after {usage:?}");
@@ -179,8 +180,8 @@ async fn the_shared_beginning_grows_with_the_thread_also_among_several_agents() 
                 assert!(usage.cached > cached_before[at] + 20, "{agent}, turn {turn}: {usage:?}");
             }
             cached_before[at] = usage.cached;
-            threads[at].push(Role::User, prompt);
-            threads[at].push(Role::Assistant, reply.text);
+            threads[at].push(Role::User, prompt.into());
+            threads[at].push(Role::Assistant, reply.text.into());
         }
     }
 }

@@ -61,7 +61,7 @@ async fn share_of_prefixes(vendor: &Vendor) -> f64 {
             request.shape = Some(shape());
             let reply = models.answer(&call(request)).await.unwrap();
             thread.push(Role::User, prompt.into());
-            thread.push(Role::Assistant, reply.text);
+            thread.push(Role::Assistant, reply.text.into());
         }
     }
     let mut earlier: HashMap<String, Vec<Vec<String>>> = HashMap::new();

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use polylogue_core::{ledger::Usage, reply};
+use polylogue_core::{ledger::Usage, text::reply};
 use polylogue_providers::Limits;
 use polylogue_runtime::port::{CallError, Model, Reply};
 use serde_json::json;

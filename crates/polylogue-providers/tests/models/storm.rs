@@ -46,7 +46,7 @@ fn setup(number: u64) -> Setup {
         collaboration::Settings::new("Write a tale.", AGENTS[number as usize % 2].0.parse().unwrap(), ROUNDS);
     Setup {
         id: SessionId::from_random(id),
-        format: FormatSetup::Collaboration(settings),
+        format: FormatSetup::new(settings),
         cast: Cast::new(AGENTS.map(agent).to_vec(), vec![]).unwrap(),
         limits: SessionLimits::default(),
         seed: number,
@@ -59,12 +59,8 @@ fn setup(number: u64) -> Setup {
 #[tokio::test]
 async fn every_session_ends_and_the_ledger_is_what_the_server_billed() {
     let server = FaultServer::start(2026, reply).await;
-    let ports = Ports {
-        model: Arc::new(models_at(&server.base(), Limits::default())),
-        voice: Arc::new(NoVoice),
-        journal: Arc::new(MemoryJournal::default()),
-        clock: Arc::new(SystemClock),
-    };
+    let model = Arc::new(models_at(&server.base(), Limits::default()));
+    let ports = Ports::new(model, Arc::new(NoVoice), Arc::new(MemoryJournal::default()), Arc::new(SystemClock));
     let hub = Hub::new(ports, HubSettings { retries: RETRIES, ..HubSettings::default() });
     let mut ids = Vec::new();
     for number in 0..SESSIONS {
@@ -76,8 +72,8 @@ async fn every_session_ends_and_the_ledger_is_what_the_server_billed() {
         hub.wait(id).await.unwrap();
         let conversation = hub.conversation(id).await.unwrap();
         match conversation.stage().ended() {
-            Some(Reason::CapReached) => reached_the_end += 1,
-            Some(Reason::Failed) => failed += 1,
+            Some(Reason::CAP_REACHED) => reached_the_end += 1,
+            Some(Reason::FAILED) => failed += 1,
             other => panic!("{id} ended with {other:?}"),
         }
         billed += conversation.stage().ledger().total().usage;

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use polylogue_core::{
     ask::{Ask, Request, Role, Thread},
-    id::{AskId, Purpose},
-    reply::{Field, Shape},
+    format::collaboration::purpose,
+    id::AskId,
     setup::Sampling,
+    text::reply::{Field, Shape},
 };
 use polylogue_providers::{Limits, Models, Settings};
 use polylogue_runtime::port::{Call, Deltas};
@@ -74,7 +75,7 @@ pub(crate) fn call(request: Request) -> Call {
 }
 
 pub(crate) fn call_watched(request: Request, watch: impl Fn(&str) + Send + Sync + 'static) -> Call {
-    let id = AskId { purpose: Purpose::Contribute, turn: 1, agent: "ada".parse().unwrap(), attempt: 1 };
+    let id = AskId { purpose: purpose::CONTRIBUTE, turn: 1, agent: "ada".parse().unwrap(), attempt: 1 };
     Call { ask: Ask { id, request }, retry: 0, deltas: Deltas::new(watch) }
 }
 

@@ -7,17 +7,15 @@ use polylogue_core::{
     ask::Digest,
     event::{CallFailure, FailureKind, Origin, VERSION},
     format::{
-        chorus,
-        collaboration::{Decision, Settings},
+        collaboration::{Settings, purpose, reason},
         discussion::{self, Participant, Role, Turn, TurnFailure, Who},
-        scene::{self, Note, NoteKind},
     },
-    id::{AgentId, AskId, LineId, Purpose, Seq, SessionId},
+    id::{AgentId, AskId, LineId, Seq, SessionId},
     ledger::Usage,
     line::{Clip, Delivery, LineKind, Speaker},
-    reply::Repair,
     room::{CallId, RoomCall, Target},
     setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
+    text::reply::Repair,
 };
 
 /// The session with this number.
@@ -46,7 +44,7 @@ fn begun(id: SessionId, goal: &str, room: Option<RoomCall>) -> Event {
     });
     let cast = Cast::new(agents.into(), vec!["you there".parse().expect("a name")]).expect("two agents and a person");
     let settings = Settings::new(goal, agent(), 6);
-    let (format, limits) = (FormatSetup::Collaboration(settings), Limits::default());
+    let (format, limits) = (FormatSetup::new(settings), Limits::default());
     let templates = Default::default();
     let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates, room };
     Event::Started { version: VERSION, setup: Arc::new(setup) }
@@ -55,7 +53,7 @@ fn begun(id: SessionId, goal: &str, room: Option<RoomCall>) -> Event {
 pub fn said(text: &str) -> Event {
     Event::LineSpoken {
         speaker: Speaker::Agent(agent()),
-        kind: LineKind::Message,
+        kind: LineKind::MESSAGE,
         text: text.into(),
         ask: None,
         to: None,
@@ -89,7 +87,7 @@ pub fn every_event(id: SessionId) -> Vec<Event> {
 
 /// Each kind names the next, so that a new kind of event cannot be forgotten here.
 fn following(event: &Event) -> Option<Event> {
-    let ask = AskId { purpose: Purpose::Contribute, turn: 1, agent: agent(), attempt: 2 };
+    let ask = AskId { purpose: purpose::CONTRIBUTE, turn: 1, agent: agent(), attempt: 2 };
     let usage = Usage { input: 9, output: u64::MAX, cached: 1, cache_written: 2, reasoning: 3, estimated: true };
     let line = LineId(u32::MAX);
     match event {
@@ -124,18 +122,8 @@ fn following(event: &Event) -> Option<Event> {
             let origin = Origin { key: Some("a \"key\"".into()), user_id: Some("Zoë".into()), organization_id: None };
             Some(Event::HumanSpoke { who: "you there".parse().expect("a name"), text: "مرحبا".into(), origin })
         }
-        Event::HumanSpoke { .. } => {
-            Some(Event::Collaboration(Decision::HandedOver { to: agent(), task: "next".into() }))
-        }
-        Event::Collaboration(_) => {
-            Some(Event::Chorus(chorus::Decision::TurnEnded { turn: 4, slots: vec![2.try_into().expect("a slot")] }))
-        }
-        Event::Chorus(_) => {
-            let note = Note { to: Some(agent()), text: "Begin.".into(), kind: NoteKind::Opening };
-            Some(Event::Scene(scene::Decision::BeatBegun { beat: 0, notes: vec![note] }))
-        }
-        Event::Scene(_) => Some(turn_taken(7, Who::Agent(agent()), None)),
-        Event::Discussion(_) => Some(Event::Ended { reason: Reason::Final, notice: Some("fin".into()) }),
+        Event::HumanSpoke { .. } => Some(turn_taken(7, Who::Agent(agent()), None)),
+        Event::Decided(_) => Some(Event::Ended { reason: reason::FINAL, notice: Some("fin".into()) }),
         Event::Ended { .. } => None,
     }
 }
@@ -148,7 +136,7 @@ pub fn discussion(id: SessionId) -> Event {
     let participants = [(Role::User, person)].into_iter().chain(agents);
     let participants = participants.map(|(role, who)| Participant { role, who }).collect();
     let settings = discussion::Settings { title: "title".into(), topic: None, participants, max_rounds: 3, key: None };
-    let setup = Setup { format: FormatSetup::Discussion(settings), ..Setup::clone(&setup) };
+    let setup = Setup { format: FormatSetup::new(settings), ..Setup::clone(&setup) };
     Event::Started { version, setup: Arc::new(setup) }
 }
 
@@ -159,7 +147,7 @@ pub fn turn_taken(index: u32, next: Who, kind: Option<FailureKind>) -> Event {
         Turn { index, round: 2, participant: Participant { role, who } }
     };
     let failure = Some(TurnFailure { kind, message: "nothing \u{1}".to_owned() });
-    Event::Discussion(discussion::Decision::TurnTaken {
+    Event::decision(discussion::Decision::TurnTaken {
         turn: turn(index, Who::Agent(agent())),
         failure,
         next: Some(turn(index + 1, next)),

@@ -1,4 +1,4 @@
-//! What characters remember, and what they have forgotten.
+//! What agents remember, and what they have forgotten.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,12 +6,12 @@ use polylogue_core::{
     Event, Record, Setup,
     format::scene::{self, Decision},
     id::{Seq, SessionId},
-    projection,
+    memory,
     setup::FormatSetup,
 };
 
 use super::example::{ended, forked, id, records, resumed, said, started};
-use crate::port::Journal;
+use crate::port::Store;
 
 /// The start of a scene of a story.
 fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
@@ -31,27 +31,32 @@ fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
         names: BTreeMap::new(),
         memories: BTreeMap::new(),
     };
-    let setup = Setup { format: FormatSetup::Scene(settings), ..Setup::clone(&setup) };
+    let setup = Setup { format: FormatSetup::new(settings), ..Setup::clone(&setup) };
     Event::Started { version, setup: Arc::new(setup) }
 }
 
 fn remembers(character: &str, text: &str) -> Event {
     let character = character.parse().expect("a name");
-    Event::Scene(Decision::Remembered { character, text: text.into() })
+    Event::decision(Decision::Remembered { character, text: text.into() })
 }
 
-/// What a character remembers, as session, place and text.
-async fn memory(journal: &dyn Journal, who: &str, story: Option<&str>, limit: usize) -> Vec<(SessionId, Seq, String)> {
+/// What an agent remembers, as session, place and text.
+async fn remembered(
+    journal: &dyn Store,
+    who: &str,
+    story: Option<&str>,
+    limit: usize,
+) -> Vec<(SessionId, Seq, String)> {
     let found = journal.memories(&who.parse().expect("a name"), story, limit).await.expect("memories");
     found.into_iter().map(|memory| (memory.session, memory.seq, memory.text.to_string())).collect()
 }
 
-async fn texts(journal: &dyn Journal, who: &str, story: Option<&str>) -> Vec<String> {
-    memory(journal, who, story, usize::MAX).await.into_iter().map(|(_, _, text)| text).collect()
+async fn texts(journal: &dyn Store, who: &str, story: Option<&str>) -> Vec<String> {
+    remembered(journal, who, story, usize::MAX).await.into_iter().map(|(_, _, text)| text).collect()
 }
 
 /// Three scenes of two stories, one of none, and a fork of the first that goes its own way.
-async fn tell(journal: &dyn Journal) -> Vec<Arc<Record>> {
+async fn tell(journal: &dyn Store) -> Vec<Arc<Record>> {
     let first = [scene(id(1), Some("été"), "one"), said("a"), remembers("Zoë 🎭", "first"), remembers("gpt", "other")];
     let first = records(0, 300, first);
     journal.append(id(1), first.clone()).await.expect("a scene at once");
@@ -69,7 +74,7 @@ async fn tell(journal: &dyn Journal) -> Vec<Arc<Record>> {
     first
 }
 
-pub(super) async fn follow_the_journals(journal: &dyn Journal) {
+pub(super) async fn follow_the_journals(journal: &dyn Store) {
     let first = tell(journal).await;
     for (who, story, limit, expected) in [
         ("Zoë 🎭", Some("été"), 9, vec![(2, 3, "earlier"), (1, 3, "first")]),
@@ -82,14 +87,14 @@ pub(super) async fn follow_the_journals(journal: &dyn Journal) {
         ("nobody", None, 9, vec![]),
     ] {
         let expected: Vec<_> = expected.into_iter().map(|(n, seq, text)| (id(n), Seq(seq), text.to_owned())).collect();
-        assert_eq!(memory(journal, who, story, limit).await, expected, "{who} of {story:?}, at most {limit}");
+        assert_eq!(remembered(journal, who, story, limit).await, expected, "{who} of {story:?}, at most {limit}");
     }
     let zoe = "Zoë 🎭".parse().expect("a name");
     let whole = journal.memories(&zoe, Some("été"), 9).await.expect("memories").pop();
-    assert_eq!(whole.as_ref(), projection::memories(&first).first(), "all of it is as the journal has it");
+    assert_eq!(whole.as_ref(), memory::memories(&first).first(), "all of it is as the journal has it");
 }
 
-pub(super) async fn are_forgotten_for_good(journal: &dyn Journal) {
+pub(super) async fn are_forgotten_for_good(journal: &dyn Store) {
     tell(journal).await;
     journal.forget(Vec::new()).await.expect("nothing can always be forgotten");
     let others = vec![(id(1), Seq(2)), (id(1), Seq(99)), (id(99), Seq(1)), (id(3), Seq(u64::MAX))];
@@ -101,7 +106,7 @@ pub(super) async fn are_forgotten_for_good(journal: &dyn Journal) {
     }
     assert_eq!(texts(journal, "gpt", None).await, ["other", "otherwise"], "another's memory is another's");
     // The journal goes on, and what was forgotten does not come back with it.
-    let more = [remembers("Zoë 🎭", "again"), ended(polylogue_core::Reason::NaturalEnd)];
+    let more = [remembers("Zoë 🎭", "again"), ended(scene::reason::NATURAL_END)];
     journal.append(id(2), records(4, 700, more)).await.expect("it follows");
     assert_eq!(texts(journal, "Zoë 🎭", None).await, ["first", "again"]);
     let kept = journal.read_all(id(2)).await.expect("the journal");

@@ -1,9 +1,8 @@
 //! What the hub knows of rooms: who listens, what goes on, what was said lately.
 
 use polylogue_core::{
-    format::collaboration::Said,
+    format::collaboration::{Quote, Recent, RoomEvent, RoomSession, RoomStream},
     id::SessionId,
-    projection::{Recent, RoomEvent, RoomSession, RoomStream},
     room::{RoomId, RoomPlace},
 };
 
@@ -19,20 +18,20 @@ const MAX_LOOK: u64 = 1_024;
 impl Hub {
     /// Every event of a room after the one with this number: what is recorded, then what happens.
     pub fn listen(&self, room: RoomId, heard: u64) -> RoomSubscription {
-        RoomSubscription::new(self.inner.ports.journal.clone(), &self.inner.bells, room, heard)
+        RoomSubscription::new(&self.inner.ports, &self.inner.bells, room, heard)
     }
 
     /// The number after which exactly so many events of the room follow, as it stands; 0 when it has no more.
     pub async fn before_last(&self, room: &RoomId, events: usize) -> Result<u64, HubError> {
-        let journal = &self.inner.ports.journal;
-        let head = journal.room_head(room).await?.0;
+        let ports = &self.inner.ports;
+        let head = ports.rooms.room_head(room).await?.0;
         if events == 0 {
             return Ok(RoomEvent::last_number(RoomPlace(head)));
         }
         let mut look = STEP;
         loop {
             let start = head.saturating_sub(look);
-            let mut reader = RoomReader::new(journal.clone(), room.clone(), RoomPlace(start));
+            let mut reader = RoomReader::new(ports, room.clone(), RoomPlace(start));
             let mut numbers = Vec::new();
             while let Some(page) = reader.page().await? {
                 numbers.extend(page.into_iter().map(|(number, _)| number));
@@ -48,14 +47,14 @@ impl Hub {
     }
 
     /// What was said in a room lately, oldest first, without what is still going on.
-    pub async fn recently_said(&self, room: &RoomId) -> Result<Vec<Said>, HubError> {
-        let journal = &self.inner.ports.journal;
-        let head = journal.room_head(room).await?.0;
+    pub async fn recently_said(&self, room: &RoomId) -> Result<Vec<Quote>, HubError> {
+        let ports = &self.inner.ports;
+        let head = ports.rooms.room_head(room).await?.0;
         let mut recent = Recent::default();
         let mut before = head;
         while before > head.saturating_sub(MAX_LOOK) {
             let start = before.saturating_sub(STEP);
-            let records = journal.read_room(room, RoomPlace(start), (before - start) as usize).await?;
+            let records = ports.rooms.read_room(room, RoomPlace(start), (before - start) as usize).await?;
             if !records.iter().rev().all(|entry| recent.add(entry.session, &entry.record)) {
                 break;
             }

@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use polylogue_core::{
     Reason, Record, Timestamp,
     event::Unreadable,
-    id::{AgentId, Seq, SessionId},
-    memory::Memory,
-    room::{RoomId, RoomPlace},
+    id::{Seq, SessionId},
 };
+
+/// How many records are read at a time.
+const PAGE: usize = 1_000;
 
 /// A store of journals. An append is on disk when it returns, whole or not at all.
 #[async_trait]
@@ -31,47 +32,19 @@ pub trait Journal: Send + Sync {
     /// Sessions that have begun, have not ended and wait for nobody, oldest first.
     async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError>;
 
-    /// What a character remembers, of one story or of all: the newest at most `limit`, in the order in which it was
-    /// put down. It follows from the journals as [`polylogue_core::projection::memories`] says, but for what was
-    /// forgotten.
-    async fn memories(
-        &self,
-        character: &AgentId,
-        story: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Memory>, JournalError>;
-
-    /// Forgets what was put down at these places, for good: the journal keeps it, and nobody is reminded of it any
-    /// more. Other places mean nothing.
-    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError>;
-
-    /// At most `limit` records of the sessions that answer in a room, after `after`, in the order in which they
-    /// were appended: an append is in its room's order when it returns, and places have no gaps. An unknown room
-    /// has none.
-    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError>;
-
-    /// The last place of a room; that before the first when nothing was said there.
-    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError>;
-
-    /// The rooms, the newest first.
-    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError>;
-}
-
-/// A record in its place in a room.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoomRecord {
-    pub place: RoomPlace,
-    pub session: SessionId,
-    pub record: Arc<Record>,
-}
-
-/// A room in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoomSummary {
-    pub room: RoomId,
-    pub started_at: Timestamp,
-    pub last_at: Timestamp,
-    pub head: RoomPlace,
+    /// All records of a session from the first.
+    async fn read_all(&self, session: SessionId) -> Result<Vec<Arc<Record>>, JournalError> {
+        let mut records: Vec<Arc<Record>> = Vec::new();
+        loop {
+            let after = records.last().map_or(Seq::START, |record| record.seq);
+            let page = self.read(session, after, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            records.extend(page);
+            if is_last {
+                return Ok(records);
+            }
+        }
+    }
 }
 
 /// A session in a list.
@@ -112,23 +85,4 @@ pub enum JournalError {
     Unreadable(#[from] Unreadable),
     #[error("the store failed: {0}")]
     Failed(String),
-}
-
-/// How many records are read at a time.
-const PAGE: usize = 1_000;
-
-impl dyn Journal + '_ {
-    /// All records of a session from the first.
-    pub async fn read_all(&self, session: SessionId) -> Result<Vec<Arc<Record>>, JournalError> {
-        let mut records: Vec<Arc<Record>> = Vec::new();
-        loop {
-            let after = records.last().map_or(Seq::START, |record| record.seq);
-            let page = self.read(session, after, PAGE).await?;
-            let is_last = page.len() < PAGE;
-            records.extend(page);
-            if is_last {
-                return Ok(records);
-            }
-        }
-    }
 }

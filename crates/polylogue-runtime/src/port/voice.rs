@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use polylogue_core::{
-    id::{LineId, SessionId},
+    id::SessionId,
     line::{Clip, Line},
 };
 
@@ -37,15 +37,9 @@ pub struct Speech {
     /// How it is said, in the format's own words ("frustrated").
     pub tone: Option<Arc<str>>,
     /// Where the format wants the clip within the session's folder: folders, then the name without its ending.
-    /// Each part may hold anything, an agent's name included; whoever writes the file makes it safe. When
+    /// Each part may hold anything, an agent's name included; the engine that writes the file makes it safe. When
     /// empty, the clip is named after line, speaker and voice.
     pub place: Vec<String>,
-}
-
-impl Speech {
-    pub fn line_id(&self) -> LineId {
-        self.line.id
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -19,7 +19,7 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
-    port::{Call, CallError, Clock, Journal, Model, NoVoice, Reply},
+    port::{Call, CallError, Clock, Model, NoVoice, Reply, Store},
 };
 use tokio::time::{Instant, sleep};
 
@@ -141,9 +141,9 @@ impl Bench {
         Bench::with(model, Arc::new(MemoryJournal::default()), HubSettings::default())
     }
 
-    pub(crate) fn with(model: Arc<TestModel>, journal: Arc<dyn Journal>, settings: HubSettings) -> Bench {
+    pub(crate) fn with(model: Arc<TestModel>, store: Arc<dyn Store>, settings: HubSettings) -> Bench {
         let clock = Arc::new(TokioClock::default());
-        let ports = Ports { model: model.clone(), voice: Arc::new(NoVoice), journal, clock };
+        let ports = Ports::new(model.clone(), Arc::new(NoVoice), store, clock);
         Bench { hub: Hub::new(ports.clone(), settings), model, ports }
     }
 
@@ -179,7 +179,7 @@ pub(crate) fn setup(max_rounds: u32) -> Setup {
     let (goal, speaker) = ("Work it out.", "gpt".parse().unwrap());
     Setup {
         id: SessionId::from_random(bytes),
-        format: FormatSetup::Collaboration(Settings::new(goal, speaker, max_rounds)),
+        format: FormatSetup::new(Settings::new(goal, speaker, max_rounds)),
         cast: Cast::new(vec![agent("gpt"), agent("claude")], vec!["you".parse().unwrap()]).unwrap(),
         limits: Limits::default(),
         seed: 7,

@@ -6,9 +6,9 @@ use crate::support::{Behaviour, Bench, TestModel, setup};
 use futures_util::future::join_all;
 use polylogue_core::{
     Event, Reason, Rejected, Setup,
-    format::discussion::{Participant, Role, Settings, Who},
+    format::discussion::{DiscussionState, Participant, Role, Settings, Who},
     id::{PersonId, SessionId},
-    projection::{DiscussionState, Outcome, Status},
+    projection::{Outcome, Status},
     setup::{Cast, Change, FormatSetup},
 };
 use polylogue_runtime::{HubSettings, MemoryJournal};
@@ -26,7 +26,7 @@ fn discussion(max_rounds: u32) -> Setup {
     let person = Participant { role: Role::User, who: Who::Person(ada()) };
     let participants = [person].into_iter().chain(agents.iter().map(|agent| seat(&agent.name))).collect();
     let settings = Settings { title: "The roof".into(), topic: None, participants, max_rounds, key: None };
-    Setup { format: FormatSetup::Discussion(settings), cast: Cast::new(agents, vec![ada()]).unwrap(), ..setup }
+    Setup { format: FormatSetup::new(settings), cast: Cast::new(agents, vec![ada()]).unwrap(), ..setup }
 }
 
 async fn entries(bench: &Bench, id: SessionId) -> usize {
@@ -56,7 +56,7 @@ async fn who_waits_holds_no_place_and_no_time() {
     bench.hub.say(id, ada(), "And now?".into()).await.unwrap();
     bench.hub.wait(id).await.unwrap();
     // The time of the agents is a bound all the same.
-    assert_eq!(bench.reason(id).await, Some(Reason::LimitSeconds));
+    assert_eq!(bench.reason(id).await, Some(Reason::LIMIT_SECONDS));
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +78,7 @@ async fn of_many_words_for_one_turn_one_is_taken() {
         for hub in hubs {
             hub.wait(id).await.unwrap();
         }
-        assert_eq!((bench.reason(id).await, entries(&bench, id).await), (Some(Reason::Completed), 3));
+        assert_eq!((bench.reason(id).await, entries(&bench, id).await), (Some(Reason::COMPLETED), 3));
     }
 }
 
@@ -91,13 +91,13 @@ async fn a_stop_is_a_pause_wherever_it_comes() {
             bench.hub.say(id, ada(), "It leaks.".into()).await.unwrap();
         }
         bench.hub.stop(id).await.unwrap();
-        assert_eq!(bench.reason(id).await, Some(Reason::Cancelled));
+        assert_eq!(bench.reason(id).await, Some(Reason::CANCELLED));
         let word = bench.hub.say(id, ada(), "Hello?".into()).await;
         assert_eq!(word, Err(Rejected::Paused.into()));
         bench.hub.resume(id, Change::default()).await.unwrap();
         bench.hub.wait(id).await.unwrap();
     }
-    assert_eq!((bench.reason(id).await, entries(&bench, id).await), (Some(Reason::Completed), 3));
+    assert_eq!((bench.reason(id).await, entries(&bench, id).await), (Some(Reason::COMPLETED), 3));
 }
 
 #[tokio::test(start_paused = true)]
@@ -110,7 +110,7 @@ async fn the_next_process_leaves_alone_what_waits_and_goes_on_with_the_rest() {
     let next = bench.next_process(TestModel::handing_on());
     assert_eq!(next.hub.resume_unfinished().await.unwrap(), [speaks]);
     next.hub.wait(speaks).await.unwrap();
-    assert_eq!(next.reason(speaks).await, Some(Reason::Completed));
+    assert_eq!(next.reason(speaks).await, Some(Reason::COMPLETED));
     assert_eq!(next.hub.records(waits).await.unwrap(), before);
     let people = |records: &[polylogue_core::Record]| {
         records.iter().filter(|record| matches!(record.event, Event::HumanSpoke { .. })).count()

@@ -1,5 +1,7 @@
 //! `/v1/sessions`: the recorded conversations.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::{Path, Query, State, rejection::QueryRejection},
@@ -7,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use polylogue_core::{
-    Conversation, Reason,
+    Conversation, Event, Reason, Setup,
     id::{Seq, SessionId},
     projection::{self, Outcome},
     setup::Change,
@@ -64,14 +66,14 @@ pub(super) struct List {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// How many at most
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 
 impl Limit {
-    pub(super) fn checked(self) -> Result<usize, Refusal> {
+    pub(crate) fn checked(self) -> Result<usize, Refusal> {
         let limit = self.limit.unwrap_or(100);
         let is_good = (1..=1_000).contains(&limit);
         if is_good { Ok(limit) } else { Err(Refusal::request("`limit` must be from 1 to 1000")) }
@@ -100,9 +102,9 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct After {
+pub(crate) struct After {
     /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
-    pub(super) from: Option<u64>,
+    pub(crate) from: Option<u64>,
 }
 
 /// Its journal, as it is and as it goes on
@@ -123,7 +125,7 @@ pub(super) async fn events(
 ) -> Result<Response, Refusal> {
     let id = find(&id)?;
     let after = stream::place(&headers, query(from)?.from)?;
-    exists(&app, id).await?;
+    setup_of(&app, id).await?;
     Ok(stream::journal(&app, id, after))
 }
 
@@ -131,8 +133,8 @@ pub(super) async fn events(
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stopped {
     session_id: String,
-    #[schema(value_type = Option<String>)]
-    reason: Option<Reason>,
+    #[schema(value_type = String)]
+    reason: Reason,
 }
 
 /// Stop it: what is under way is dropped, what had arrived is kept
@@ -141,8 +143,7 @@ pub(super) struct Stopped {
 ))]
 pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Stopped>, Refusal> {
     let session = find(&id)?;
-    app.hub.stop(session).await?;
-    let reason = app.hub.conversation(session).await?.stage().ended();
+    let reason = app.hub.stop(session).await?;
     Ok(Json(Stopped { session_id: session.to_string(), reason }))
 }
 
@@ -159,12 +160,12 @@ pub(super) struct Fork {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Begun {
+pub(crate) struct Begun {
     session_id: String,
 }
 
 impl Begun {
-    pub(super) fn of(id: SessionId) -> Begun {
+    pub(crate) fn of(id: SessionId) -> Begun {
         Begun { session_id: id.to_string() }
     }
 }
@@ -263,16 +264,21 @@ async fn conversation(app: &App, id: &str) -> Result<Conversation, Refusal> {
     Ok(app.hub.conversation(find(id)?).await?)
 }
 
-async fn exists(app: &App, id: SessionId) -> Result<(), Refusal> {
-    let is_empty = app.journal.read(id, Seq::START, 1).await?.is_empty();
-    if is_empty { Err(Refusal::not_found(format!("there is no session {id}"))) } else { Ok(()) }
+/// What a session was set up with. Only its first record is read.
+pub(crate) async fn setup_of(app: &App, id: SessionId) -> Result<Arc<Setup>, Refusal> {
+    let first = app.journal.read(id, Seq::START, 1).await?.pop();
+    let first = first.ok_or_else(|| Refusal::not_found(format!("there is no session {id}")))?;
+    match &first.event {
+        Event::Started { setup, .. } => Ok(setup.clone()),
+        _ => Err(Refusal::internal("a journal begins with something else than its start")),
+    }
 }
 
 /// The session of that address. What is no id at all names no session either.
-pub(super) fn find(id: &str) -> Result<SessionId, Refusal> {
+pub(crate) fn find(id: &str) -> Result<SessionId, Refusal> {
     id.parse().map_err(|_| Refusal::not_found("there is no such session: its id is a UUID"))
 }
 
-pub(super) fn query<T: DeserializeOwned>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+pub(crate) fn query<T: DeserializeOwned>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
     query.map(|Query(query)| query).map_err(|rejection| Refusal::request(rejection.body_text()))
 }

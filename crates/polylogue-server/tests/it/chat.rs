@@ -6,7 +6,7 @@ use crate::{
     client::{Heard, get, open, post},
     house::{Wanted, comment_on, good, slot_of, wav},
 };
-use polylogue_core::{id::Purpose, line::LineKind};
+use polylogue_core::{format::chorus::purpose, line::LineKind};
 use serde_json::{Value, json};
 
 pub(crate) fn chat(slots: u8) -> Value {
@@ -139,12 +139,12 @@ async fn the_stream_of_one_two_and_six_slots() {
 
 #[tokio::test]
 async fn a_slot_fails_in_each_of_the_turns() {
-    for (purpose, lines) in [(Purpose::Respond, [5, 5, 4]), (Purpose::Comment, [6, 5, 4]), (Purpose::Reply, [6, 6, 5])]
+    for (purpose, lines) in [(purpose::RESPOND, [5, 5, 4]), (purpose::COMMENT, [6, 5, 4]), (purpose::REPLY, [6, 6, 5])]
     {
         let says = move |ask: &polylogue_core::ask::Ask| match slot_of(ask.id.agent.as_str()) {
             2 if ask.id.purpose == purpose => None,
             // When slot 2 is not there, slot 1 comments on slot 4.
-            1 if ask.id.purpose == Purpose::Comment && purpose == Purpose::Respond => Some(comment_on(4)),
+            1 if ask.id.purpose == purpose::COMMENT && purpose == purpose::RESPOND => Some(comment_on(4)),
             _ => good(ask, 6),
         };
         let server = Wanted::saying(says).start().await;
@@ -159,9 +159,9 @@ async fn a_slot_fails_in_each_of_the_turns() {
 #[tokio::test]
 async fn every_comment_is_on_one_slot() {
     let says = |ask: &polylogue_core::ask::Ask| match (ask.id.purpose, slot_of(ask.id.agent.as_str())) {
-        (Purpose::Comment, 3) => Some(comment_on(1)),
-        (Purpose::Comment, _) => Some(comment_on(3)),
-        (Purpose::Reply, 3) => {
+        (purpose::COMMENT, 3) => Some(comment_on(1)),
+        (purpose::COMMENT, _) => Some(comment_on(3)),
+        (purpose::REPLY, 3) => {
             assert_eq!(ask.request.prompt.matches("Well said.").count(), 3, "{}", ask.request.prompt);
             good(ask, 6)
         }

@@ -11,24 +11,31 @@ use async_trait::async_trait;
 use polylogue_core::{
     Setup,
     ask::Ask,
+    format::chorus::purpose,
     format::{
         chorus::{self, Slot, SlotId, VoiceProfile},
         collaboration::{self, Mode},
         discussion::{self, Participant, Role, Who},
         scene,
     },
-    id::{AgentId, Purpose, SessionId},
+    id::{AgentId, SessionId},
     line::{Clip, LineKind},
     money::Price,
     setup::{Agent, Cast, FormatSetup, Limits, Sampling},
 };
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports, Retries,
-    port::{Call, CallError, Model, Reply, Speech, SystemClock, Voice, VoiceError},
+    port::{Call, CallError, Model, Reply, Speech, Store, SystemClock, Voice, VoiceError},
 };
 use polylogue_server::{
-    AgentInfo, App, ChorusRequest, Code, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal,
-    SceneRequest, Settings, SlotRequest, VoiceInfo, serve,
+    AgentInfo, App, Code, House, ModelInfo, Refusal, Request, Settings, VoiceInfo,
+    format::{
+        chorus::{ChorusRequest, SlotRequest},
+        collaboration::CollaborationRequest,
+        discussion::DiscussionRequest,
+        scene::SceneRequest,
+    },
+    serve,
 };
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
@@ -46,7 +53,7 @@ pub(crate) fn slot_of(name: &str) -> u8 {
 pub(crate) fn good(ask: &Ask, slots: u8) -> Option<String> {
     let slot = slot_of(ask.id.agent.as_str());
     Some(match ask.id.purpose {
-        Purpose::Comment => comment_on(slot % slots + 1),
+        purpose::COMMENT => comment_on(slot % slots + 1),
         _ => spoken(&format!("I am {slot}.")),
     })
 }
@@ -164,22 +171,23 @@ impl Wanted {
     }
 
     pub(crate) async fn start(self) -> Served {
+        let store = self.journal.clone();
+        self.start_on(store).await
+    }
+
+    /// The same on another store.
+    pub(crate) async fn start_on(self, store: Arc<dyn Store>) -> Served {
         let folder = tempfile::tempdir().unwrap();
         let artifacts = folder.path().join("artifacts");
         std::fs::create_dir_all(&artifacts).unwrap();
         let Wanted { says, sounds, think, speak, .. } = self;
         let told =
             Arc::new(Told { says, sounds, think, speak, artifacts: artifacts.clone(), moments: Mutex::default() });
-        let ports = Ports {
-            model: told.clone(),
-            voice: told.clone(),
-            journal: self.journal.clone(),
-            clock: Arc::new(SystemClock),
-        };
+        let ports = Ports::new(told.clone(), told.clone(), store.clone(), Arc::new(SystemClock));
         let hub = Hub::new(ports, HubSettings { max_live: self.max_live, retries: Retries::default() });
         let mut settings = Settings::new(artifacts);
         (self.settings)(&mut settings);
-        let app = App::new(hub, self.journal.clone(), Arc::new(TestHouse), settings);
+        let app = App::new(hub, store, Arc::new(TestHouse), settings);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -226,9 +234,8 @@ fn agent(name: AgentId) -> Agent {
 
 struct TestHouse;
 
-#[async_trait]
-impl House for TestHouse {
-    async fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal> {
+impl TestHouse {
+    fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal> {
         let given = request.slots.unwrap_or_else(|| {
             (1..=6).map(|slot_id| SlotRequest { slot_id, agent_id: format!("agent-{slot_id}") }).collect()
         });
@@ -245,7 +252,7 @@ impl House for TestHouse {
         let voice = |name: &str| VoiceProfile { name: name.into(), description: "as it is called".into() };
         Ok(Setup {
             id: self.new_session_id()?,
-            format: FormatSetup::Chorus(chorus::Settings {
+            format: FormatSetup::new(chorus::Settings {
                 message: request.message.into(),
                 slots,
                 voices: vec![voice("dry_precise"), voice("playful")],
@@ -259,7 +266,7 @@ impl House for TestHouse {
         })
     }
 
-    async fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal> {
+    fn collaboration(&self, request: CollaborationRequest) -> Result<Setup, Refusal> {
         let usual = match request.mode {
             Mode::Collaborate => vec!["gpt".to_owned(), "claude".to_owned()],
             Mode::Single => AGENTS.map(str::to_owned).to_vec(),
@@ -284,7 +291,7 @@ impl House for TestHouse {
         let agents = names.iter().map(|name| agent(name.parse().unwrap())).collect();
         Ok(Setup {
             id: self.new_session_id()?,
-            format: FormatSetup::Collaboration(settings),
+            format: FormatSetup::new(settings),
             cast: Cast::new(agents, vec!["you".parse().unwrap()]).unwrap(),
             limits: Limits::default(),
             seed: 7,
@@ -294,7 +301,7 @@ impl House for TestHouse {
         })
     }
 
-    async fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal> {
+    fn discussion(&self, request: DiscussionRequest) -> Result<Setup, Refusal> {
         let bad = |error: &dyn std::fmt::Display| Refusal::request(error.to_string());
         let (mut participants, mut agents, mut people) = (Vec::new(), Vec::new(), Vec::new());
         for asked in request.participants {
@@ -323,7 +330,7 @@ impl House for TestHouse {
         let max_rounds = request.max_rounds.unwrap_or(discussion::Settings::DEFAULT_ROUNDS);
         Ok(Setup {
             id: self.new_session_id()?,
-            format: FormatSetup::Discussion(discussion::Settings { title, topic, participants, max_rounds, key: None }),
+            format: FormatSetup::new(discussion::Settings { title, topic, participants, max_rounds, key: None }),
             cast: Cast::new(agents, people).map_err(|error| bad(&error))?,
             limits: Limits::default(),
             seed: 7,
@@ -334,7 +341,7 @@ impl House for TestHouse {
     }
 
     /// Everybody but `nobody` is here; whoever comes along brings a persona.
-    async fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal> {
+    fn scene(&self, request: SceneRequest) -> Result<Setup, Refusal> {
         let names: Vec<String> = serde_json::from_value(request.file["characters"].clone()).unwrap_or_default();
         let settings = serde_json::json!({
             "title": request.file["name"], "prompt": request.file["prompt"], "maxBeats": request.file["maxBeats"]});
@@ -354,7 +361,7 @@ impl House for TestHouse {
         let cast = cast.and_then(|cast| cast.with_crew(vec![agent(scene::MODERATOR.parse().unwrap())]));
         Ok(Setup {
             id: self.new_session_id()?,
-            format: FormatSetup::Scene(settings),
+            format: FormatSetup::new(settings),
             cast: cast.map_err(|error| Refusal::new(Code::InvalidConfig, error.to_string()))?,
             limits: Limits::default(),
             seed: 7,
@@ -362,6 +369,19 @@ impl House for TestHouse {
             templates: Default::default(),
             room: None,
         })
+    }
+}
+
+#[async_trait]
+impl House for TestHouse {
+    async fn setup(&self, request: Request) -> Result<Setup, Refusal> {
+        match request.format() {
+            "chorus" => self.chorus(request.open().unwrap()),
+            "collaboration" => self.collaboration(request.open().unwrap()),
+            "discussion" => self.discussion(request.open().unwrap()),
+            "scene" => self.scene(request.open().unwrap()),
+            other => panic!("nobody asks for {other}"),
+        }
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {

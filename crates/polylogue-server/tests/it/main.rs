@@ -4,6 +4,7 @@ mod chat;
 mod client;
 mod discussions;
 mod door;
+mod folds;
 mod house;
 mod many;
 mod rooms;

@@ -5,7 +5,10 @@ use crate::{
     client::{get, post},
     house::{Wanted, comment_on, good, wav},
 };
-use polylogue_core::{ask::Ask, id::Purpose};
+use polylogue_core::{
+    ask::Ask,
+    format::chorus::{kind, purpose},
+};
 
 /// A number that follows from the seed and the ask alone.
 fn chance(seed: u64, ask: &Ask) -> u64 {
@@ -22,10 +25,10 @@ fn unreliable(ask: &Ask) -> Option<String> {
     match chance % 10 {
         0 => None,
         1 => Some("not what was asked for".to_owned()),
-        _ if ask.id.purpose == Purpose::Comment && u64::is_multiple_of(seed, 3) => {
+        _ if ask.id.purpose == purpose::COMMENT && u64::is_multiple_of(seed, 3) => {
             Some(comment_on(1 + (seed % 6) as u8))
         }
-        _ if ask.id.purpose == Purpose::Comment => Some(comment_on((chance / 10 % 8) as u8)),
+        _ if ask.id.purpose == purpose::COMMENT => Some(comment_on((chance / 10 % 8) as u8)),
         _ => good(ask, 6),
     }
 }
@@ -33,7 +36,7 @@ fn unreliable(ask: &Ask) -> Option<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_holds_for_five_hundred_runs() {
     let mut wanted = Wanted::saying(unreliable);
-    wanted.sounds = Box::new(|slot, kind| !(slot == 4 && kind == polylogue_core::line::LineKind::Comment));
+    wanted.sounds = Box::new(|slot, kind| !(slot == 4 && kind == kind::COMMENT));
     let server = wanted.start().await;
     let (mut replies, mut failures) = (0, 0);
     for run in 0..500u64 {

@@ -12,7 +12,7 @@ use crate::{
     house::{AGENTS, Wanted},
 };
 use polylogue_core::{ask::Ask, room::RoomPlace};
-use polylogue_runtime::port::Journal;
+use polylogue_runtime::port::{Journal, Rooms};
 use serde_json::{Value, json};
 
 async fn say(at: SocketAddr, room: &str, body: &Value) -> Answer {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use polylogue_core::{ask::Ask, id::Purpose};
+use polylogue_core::{ask::Ask, format::scene::purpose};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,11 +13,11 @@ use crate::{
 /// Bob apologizes and Alice accepts, in the third beat.
 fn apology(ask: &Ask) -> Option<String> {
     let said = match (ask.id.purpose, ask.id.turn, ask.id.agent.as_str()) {
-        (Purpose::Act, 0, "bob") => "[TO: alice, TONE: nervous] \"I can explain what happened.\"",
-        (Purpose::Act, 1, "alice") => "[INTERRUPT after \"I can explain\", TONE: furious] \"No excuses!\"",
-        (Purpose::Act, 2, "bob") => "[TO: alice, TONE: remorseful] \"I am sorry.\"",
-        (Purpose::Act, 2, _) => return None,
-        (Purpose::Act, _, _) => "[SILENT, *waits*]",
+        (purpose::ACT, 0, "bob") => "[TO: alice, TONE: nervous] \"I can explain what happened.\"",
+        (purpose::ACT, 1, "alice") => "[INTERRUPT after \"I can explain\", TONE: furious] \"No excuses!\"",
+        (purpose::ACT, 2, "bob") => "[TO: alice, TONE: remorseful] \"I am sorry.\"",
+        (purpose::ACT, 2, _) => return None,
+        (purpose::ACT, _, _) => "[SILENT, *waits*]",
         (_, 2.., _) => r#"{"progress": 1, "goalReached": true, "naturalEnd": false}"#,
         _ => {
             r#"{"progress": 0.4, "goalReached": false, "naturalEnd": false,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use polylogue_core::{
     Event, Reason, Record, Timestamp,
     id::{Seq, SessionId},
-    projection::waits_for_person,
     room::RoomId,
 };
 use polylogue_runtime::port::{JournalError, Summary};
@@ -23,7 +22,7 @@ pub(super) struct Batch {
     /// Set when the session begins with this append.
     pub(super) start: Option<Start>,
     /// Set when this append ends the session or opens it again.
-    pub(super) turn: Option<Turn>,
+    pub(super) close: Option<Close>,
     /// Set when this append says whether it is a person's turn.
     pub(super) waiting: Option<bool>,
     pub(super) rows: Vec<Row>,
@@ -32,7 +31,7 @@ pub(super) struct Batch {
 
 #[derive(Debug)]
 pub(super) struct Start {
-    pub(super) format: &'static str,
+    pub(super) format: String,
     pub(super) title: String,
     pub(super) started_at: i64,
     pub(super) version: u32,
@@ -41,7 +40,7 @@ pub(super) struct Start {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Turn {
+pub(super) enum Close {
     Ended(Reason),
     Reopened { version: u32 },
 }
@@ -63,21 +62,21 @@ impl Batch {
             return Err(JournalError::Fenced { after: pair[0].seq });
         }
         let mut rows = Vec::with_capacity(records.len());
-        let (mut turn, mut waiting) = (None, None);
+        let (mut close, mut waiting) = (None, None);
         for record in records {
-            waiting = waits_for_person(&record.event).or(waiting);
+            waiting = record.event.awaits_person().or(waiting);
             rows.push(Row { at: millis(record.at)?, event: record.event.encode() });
             match &record.event {
-                Event::Ended { reason, .. } => turn = Some(Turn::Ended(*reason)),
+                Event::Ended { reason, .. } => close = Some(Close::Ended(*reason)),
                 Event::Resumed { version, .. } | Event::Forked { version, .. } => {
-                    turn = Some(Turn::Reopened { version: *version });
+                    close = Some(Close::Reopened { version: *version });
                 }
                 _ => {}
             }
         }
         let start = Start::of(session, records)?;
         let (head, last_at, views) = (last.seq, millis(last.at)?, Views::of(session, records));
-        Ok(Some(Batch { session, after, head, last_at, start, turn, waiting, rows, views }))
+        Ok(Some(Batch { session, after, head, last_at, start, close, waiting, rows, views }))
     }
 }
 
@@ -91,7 +90,7 @@ impl Start {
         }
         let forked = records.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
         Ok(Some(Start {
-            format: setup.format.name(),
+            format: setup.format.name().to_owned(),
             title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
             started_at: millis(forked.unwrap_or(first).at)?,
             version: *version,

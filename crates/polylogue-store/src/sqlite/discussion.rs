@@ -2,8 +2,8 @@
 
 use polylogue_core::{
     Timestamp,
+    format::discussion::{AgentRow, DiscussionChange, DiscussionStatus, LogRow, ParticipantRow, ProjectRow},
     id::SessionId,
-    projection::{AgentRow, DiscussionChange, DiscussionStatus, LogRow, ParticipantRow, ProjectRow},
 };
 use rusqlite::{Params, Transaction, params};
 use serde::Serialize;

@@ -1,11 +1,10 @@
-//! What the characters of a story remember: a table of places in the journals, and of those that were forgotten.
+//! What the agents of a story remember: a table of places in the journals, and of those that were forgotten.
 
 use std::sync::Arc;
 
 use polylogue_core::{
     Event, Timestamp,
     event::Unreadable,
-    format::scene::Decision,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
 };
@@ -17,8 +16,8 @@ use super::{
     writer::{MAX_SEQ, SEQ_BITS},
 };
 
-/// Writes down where somebody remembers something in the session with this key. The story is in the session's first record, which may
-/// have been written long before.
+/// Writes down where somebody remembers something in the session with this key. The story is in the session's
+/// first record, which may have been written long before.
 pub(super) fn write(transaction: &Transaction<'_>, key: i64, remembered: &[(Seq, AgentId)]) -> rusqlite::Result<()> {
     if remembered.is_empty() {
         return Ok(());
@@ -29,15 +28,15 @@ pub(super) fn write(transaction: &Transaction<'_>, key: i64, remembered: &[(Seq,
          WHERE place = ?3 AND event ->> '$.setup.format.story' IS NOT NULL",
     )?;
     let first = key << SEQ_BITS;
-    for (seq, character) in remembered {
-        insert.execute(params![first + seq.0 as i64, character.as_str(), first + 1])?;
+    for (seq, agent) in remembered {
+        insert.execute(params![first + seq.0 as i64, agent.as_str(), first + 1])?;
     }
     Ok(())
 }
 
 pub(super) fn read(
     connection: &Connection,
-    character: &AgentId,
+    agent: &AgentId,
     story: Option<&str>,
     limit: usize,
 ) -> Result<Vec<Memory>, JournalError> {
@@ -51,28 +50,32 @@ pub(super) fn read(
         )
         .map_err(failed)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut found = select.query(params![character.as_str(), story, limit]).map_err(failed)?;
+    let mut found = select.query(params![agent.as_str(), story, limit]).map_err(failed)?;
     let mut memories = Vec::new();
     while let Some(row) = found.next().map_err(failed)? {
         let event: String = row.get(5).map_err(failed)?;
-        let Event::Scene(Decision::Remembered { character, text }) = Event::decode(&event)? else {
-            return Err(Unreadable::Damaged("a memory is another event".to_owned()).into());
-        };
-        memories.push(memory(row, character, text).map_err(failed)?);
+        let event = Event::decode(&event)?;
+        let Event::Decided(decision) = &event else { return Err(no_memory()) };
+        let (agent, text) = decision.remembered().ok_or_else(no_memory)?;
+        memories.push(memory(row, agent.clone(), text.clone()).map_err(failed)?);
     }
     memories.reverse();
     Ok(memories)
 }
 
-fn memory(row: &Row<'_>, character: AgentId, text: Arc<str>) -> rusqlite::Result<Memory> {
+fn no_memory() -> JournalError {
+    Unreadable::Damaged("a memory is another event".to_owned()).into()
+}
+
+fn memory(row: &Row<'_>, agent: AgentId, text: Arc<str>) -> rusqlite::Result<Memory> {
     let text_of = |at: usize| row.get::<_, String>(at).map(Arc::from);
     Ok(Memory {
         session: SessionId::from_bytes(row.get(0)?),
         seq: Seq(row.get::<_, i64>(1)?.unsigned_abs()),
         at: Timestamp(row.get::<_, i64>(2)?.unsigned_abs()),
         story: text_of(3)?,
-        scene: text_of(4)?,
-        character,
+        title: text_of(4)?,
+        agent,
         text,
     })
 }

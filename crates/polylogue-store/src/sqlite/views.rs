@@ -1,12 +1,13 @@
-//! What is kept beside the journal for others to read: made of the records by the caller, and written in their
-//! transaction.
+//! The tables that are kept beside the journal: made of the records by the caller, and written in their
+//! transaction. A format that has tables of its own has a line here.
 
 use std::sync::Arc;
 
 use polylogue_core::{
     Record,
+    format::discussion::{DiscussionChange, discussion_changes},
     id::{AgentId, Seq, SessionId},
-    projection::{DiscussionChange, discussion_changes, remembered},
+    memory::remembered,
 };
 use rusqlite::Transaction;
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    batch::{Batch, Turn},
+    batch::{Batch, Close},
     failed, memories, room,
 };
 
@@ -24,7 +24,7 @@ pub(super) const MAX_SEQ: u64 = (1 << SEQ_BITS) - 1;
 
 #[derive(Debug)]
 pub(super) enum Command {
-    Append(Append),
+    Append(Box<Append>),
     Forget(Forget),
     /// What was asked before is done, what was asked after is not.
     Close,
@@ -55,7 +55,7 @@ pub(super) fn run(
         let mut forgets = Vec::new();
         for command in waiting.drain(..) {
             match command {
-                Command::Append(append) if is_open => group.push(append),
+                Command::Append(append) if is_open => group.push(*append),
                 Command::Forget(forget) if is_open => forgets.push(forget),
                 Command::Append(_) | Command::Forget(_) => {}
                 Command::Close => is_open = false,
@@ -133,13 +133,13 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
         insert.execute(params![place, row.at, row.event])?;
     }
     room::log(transaction, key, batch)?;
-    match batch.turn {
+    match batch.close {
         None => {}
-        Some(Turn::Ended(reason)) => {
+        Some(Close::Ended(reason)) => {
             let mut end = transaction.prepare_cached("UPDATE sessions SET reason = ?2 WHERE key = ?1")?;
             end.execute(params![key, reason.as_str()])?;
         }
-        Some(Turn::Reopened { version }) => {
+        Some(Close::Reopened { version }) => {
             let mut reopen = transaction
                 .prepare_cached("UPDATE sessions SET reason = NULL, version = max(version, ?2) WHERE key = ?1")?;
             reopen.execute(params![key, version])?;

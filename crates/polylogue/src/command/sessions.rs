@@ -1,12 +1,10 @@
 //! `polylogue sessions`: the recorded conversations.
 
-mod beats;
 mod export;
 mod list;
 mod memory;
 mod replay;
 mod show;
-mod why;
 
 use std::process::ExitCode;
 
@@ -24,7 +22,8 @@ use crate::{
     engine::{self, Engine},
     failure::Failure,
     follow::follow,
-    view::{self, View},
+    format::{self, interview},
+    view::View,
 };
 
 pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Failure> {
@@ -43,15 +42,15 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
         }
         Sessions::Show { id, .. } => show::session(common, &engine, engine.find(&id).await?).await,
         Sessions::Why { id, line, question } => {
-            why::run(common, &config, &engine, &id, LineId(line), question.as_deref()).await
+            interview::run(common, &config, &engine, &id, LineId(line), question.as_deref()).await
         }
         Sessions::Memory { character, story, forget } => {
             memory::run(common, &engine, &character, story.as_deref(), forget).await
         }
         Sessions::Replay { id, beat: Some(beat), .. } => {
-            beats::one(common, &engine, engine.find(&id).await?, beat).await
+            replay::step(common, &engine, engine.find(&id).await?, beat).await
         }
-        Sessions::Replay { id, step: true, .. } => beats::all(common, &engine, engine.find(&id).await?).await,
+        Sessions::Replay { id, step: true, .. } => replay::steps(common, &engine, engine.find(&id).await?).await,
         Sessions::Replay { id, speed, .. } => {
             replay::run(common, &config, &engine, engine.find(&id).await?, speed).await
         }
@@ -78,7 +77,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
 /// The view of a session that was recorded.
 async fn view(common: &Common, config: &Config, engine: &Engine, id: SessionId) -> Result<Box<dyn View>, Failure> {
     let conversation = engine.hub.conversation(id).await?;
-    Ok(view::of(common, &conversation.stage().setup().format, &config.scene.out))
+    Ok(format::view(common, &conversation.stage().setup().format, config))
 }
 
 /// What the flags of `resume` and `fork` change in this session.

@@ -7,9 +7,9 @@ use crate::output;
 use polylogue_core::{Conversation, Record, id::AskId, projection::Outcome};
 
 #[derive(Default)]
-pub(super) struct Json {
+pub(crate) struct Json {
     /// Where the files of the session are, if it leaves some.
-    pub(super) output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 }
 
 impl View for Json {

@@ -9,13 +9,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{AnsiColors, OwoColorize};
 use polylogue_core::{
     Conversation, Event, Record, Step,
-    format::{chorus::Turn, discussion::Decision},
     id::AskId,
     ledger::Account,
-    line::{Line, LineKind, Speaker},
+    line::{Line, LineForm, Speaker},
     projection::{Costs, grouped},
-    reply,
-    setup::FormatSetup,
+    text::reply,
 };
 
 use super::View;
@@ -83,15 +81,8 @@ impl Style {
 
     /// A line of the conversation, with an empty line after it.
     pub(crate) fn line(self, line: &Line, conversation: &Conversation) -> String {
-        match line.kind {
-            LineKind::User
-            | LineKind::Message
-            | LineKind::Response
-            | LineKind::Comment
-            | LineKind::Reply
-            | LineKind::Speak
-            | LineKind::Interrupt
-            | LineKind::React => {
+        match line.kind.form() {
+            LineForm::Words | LineForm::Act => {
                 let shown = format!("{}:", line.speaker);
                 let name = self.name(&line.speaker, &shown, conversation);
                 if !self.is_rich {
@@ -99,7 +90,7 @@ impl Style {
                 }
                 format!("{name}\n{}\n", self.wrap(&line.text, "  "))
             }
-            LineKind::Router | LineKind::Event | LineKind::System => {
+            LineForm::Direction | LineForm::Aside(_) => {
                 let text = match &line.to {
                     Some(to) => format!("→ {to}: {}", line.text),
                     None => line.text.to_string(),
@@ -118,7 +109,7 @@ impl Style {
     }
 }
 
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     style: Style,
     /// What is going on, on standard error; hidden unless that is a terminal.
     status: ProgressBar,
@@ -128,7 +119,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn new() -> Terminal {
+    pub(crate) fn new() -> Terminal {
         let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let status = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {msg}\n  {prefix}").expect("the template is well formed");
@@ -140,13 +131,18 @@ impl Terminal {
         self.status.suspend(|| output::line(text));
     }
 
+    /// Something that is no line of the conversation.
+    pub(crate) fn aside(&self, text: &str) {
+        self.print(&self.style.dim(&format!("[{text}]\n")));
+    }
+
     fn show_status(&self, conversation: &Conversation) {
         let Some(ask) = &self.asked else { return };
         let doing = if self.arriving.is_empty() { "is thinking" } else { "is writing" };
         let text = format!(
             "{} {doing} · {} · {}",
             self.style.bold(ask.agent.as_str()),
-            counter(ask, conversation),
+            conversation.counter(ask),
             costs_in_words(&Costs::of(conversation))
         );
         let arriving = reply::preview(&self.arriving).unwrap_or_default();
@@ -182,18 +178,12 @@ impl View for Terminal {
             _ => {}
         }
         if let Event::AskFailed { ask, failure, .. } = &record.event {
-            self.print(&self.style.dim(&format!("[{} could not answer: {}]\n", ask.agent, failure.message)));
-        }
-        if let Event::Discussion(Decision::TurnTaken { turn, failure: Some(failure), .. }) = &record.event
-            && failure.kind.is_none()
-        {
-            let speaker = turn.participant.name();
-            self.print(&self.style.dim(&format!("[{speaker} could not answer: {}]\n", failure.message)));
+            self.aside(&format!("{} could not answer: {}", ask.agent, failure.message));
         }
         if let Event::AskCut { ask, partial, .. } = &record.event
             && let Some(text) = reply::preview(partial).filter(|text| !text.trim().is_empty())
         {
-            self.print(&self.style.dim(&format!("[{} was saying: {text} —]\n", ask.agent)));
+            self.aside(&format!("{} was saying: {text} —", ask.agent));
         }
         let lines = conversation.stage().transcript().lines();
         for line in &lines[self.shown_lines.min(lines.len())..] {
@@ -228,17 +218,6 @@ pub(crate) fn state(conversation: &Conversation) -> String {
         (Some(reason), _) => format!("ended: {reason}"),
         (None, Some(person)) => format!("waiting for {person}"),
         (None, None) => "unfinished".to_owned(),
-    }
-}
-
-/// Where the session stands, in the unit that its format counts.
-fn counter(ask: &AskId, conversation: &Conversation) -> String {
-    match &conversation.stage().setup().format {
-        FormatSetup::Collaboration(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
-        FormatSetup::Discussion(settings) => format!("round {} of {}", ask.turn, settings.max_rounds),
-        FormatSetup::Chorus(_) => format!("turn {} of 3", Turn::at(ask.turn).index()),
-        FormatSetup::Scene(settings) => format!("beat {} of at most {}", ask.turn + 1, settings.max_beats),
-        FormatSetup::Interview(settings) => format!("about line {}", settings.line),
     }
 }
 

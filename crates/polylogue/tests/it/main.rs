@@ -7,6 +7,7 @@ mod chorus;
 mod crash;
 mod discussion;
 mod folder;
+mod layout;
 #[cfg(feature = "local")]
 mod local;
 mod memory;
@@ -15,4 +16,5 @@ mod scene;
 mod server;
 mod sessions;
 mod stage;
+mod unread;
 mod why;

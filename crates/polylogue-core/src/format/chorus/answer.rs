@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{length::within, seat::Seat, settings::SlotId, turn::Turn};
-use crate::{
+use super::{length::within, phase::Phase, seat::Seat, settings::SlotId};
+use crate::text::{
     identity::own_line,
     reply::{self, Field, Problem, Repair, Shape},
 };
@@ -19,8 +19,8 @@ pub(super) fn spoken(voices: &[Arc<str>]) -> Shape {
 }
 
 /// `CommentSelection`: what is said in the second turn, about one of these slots.
-pub(super) fn comment(voices: &[Arc<str>], targets: impl Iterator<Item = SlotId>) -> Shape {
-    let targets = targets.map(|slot| slot.0.into()).collect();
+pub(super) fn comment(voices: &[Arc<str>], targets: &[SlotId]) -> Shape {
+    let targets = targets.iter().map(|slot| slot.0.into()).collect();
     Shape::Object(vec![
         Field::required(TARGET, Shape::Number(targets)),
         Field::required("comment", text()),
@@ -57,8 +57,8 @@ pub(super) enum Verdict {
 }
 
 /// Reads a reply of `seat`. A voice that there is not costs nobody their turn: the slot's usual one is used.
-pub(super) fn read(text: &str, seat: &Seat, turn: Turn, seats: &[Seat]) -> (Verdict, Vec<Repair>) {
-    let Some(Shape::Object(fields)) = seat.shape().map(|shape| &**shape) else {
+pub(super) fn read(text: &str, seat: &Seat, phase: Phase, seats: &[Seat]) -> (Verdict, Vec<Repair>) {
+    let Some(Shape::Object(fields)) = seat.shape() else {
         return (Verdict::Failed(Problem::NoObject), Vec::new());
     };
     let mut extra = Vec::new();
@@ -67,14 +67,14 @@ pub(super) fn read(text: &str, seat: &Seat, turn: Turn, seats: &[Seat]) -> (Verd
         && at(problem) == Some(VOICE)
     {
         extra.push(Repair::Voice);
-        reading = reply::read(text, &without(fields, VOICE));
+        reading = reply::read(text, &without(&fields, VOICE));
     }
     let mut unaimed = None;
     if let Err(problem) = &reading.value
         && at(problem) == Some(TARGET)
         && seat.is_asked_again()
     {
-        let relaxed = without(fields, TARGET);
+        let relaxed = without(&fields, TARGET);
         let Shape::Object(fields) = &relaxed else { unreachable!("it was made of fields") };
         let mut again = reply::read(text, &relaxed);
         if again.value.as_ref().is_err_and(|problem| at(problem) == Some(VOICE)) {
@@ -92,7 +92,7 @@ pub(super) fn read(text: &str, seat: &Seat, turn: Turn, seats: &[Seat]) -> (Verd
     let mut repairs = reading.repairs;
     repairs.extend(extra);
     let words = value.get("text").or_else(|| value.get("comment")).and_then(Value::as_str).unwrap_or_default();
-    let text = as_line(words, seat, turn, seats, &mut repairs);
+    let text = as_line(words, seat, phase, seats, &mut repairs);
     let chosen = value.get(VOICE).and_then(Value::as_str);
     let voice = chosen.map_or_else(|| usual_voice(seat), Arc::from);
     let target = value.get(TARGET).and_then(Value::as_u64).and_then(|slot| SlotId::try_from(slot as u8).ok());
@@ -105,14 +105,14 @@ pub(super) fn read(text: &str, seat: &Seat, turn: Turn, seats: &[Seat]) -> (Verd
 }
 
 /// The words as one spoken line of this slot's own, within the length of its turn.
-fn as_line(words: &str, seat: &Seat, turn: Turn, seats: &[Seat], repairs: &mut Vec<Repair>) -> String {
+fn as_line(words: &str, seat: &Seat, phase: Phase, seats: &[Seat], repairs: &mut Vec<Repair>) -> String {
     let name = |slot: SlotId| format!("Slot {slot}");
     let others: Vec<String> =
         seats.iter().filter(|other| other.slot != seat.slot).map(|other| name(other.slot)).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     let own = own_line(words, &name(seat.slot), &others, repairs);
     let one_line = own.split_whitespace().collect::<Vec<_>>().join(" ");
-    let kept = within(&one_line, turn);
+    let kept = within(&one_line, phase);
     if kept.len() < one_line.len() {
         repairs.push(Repair::Cut);
     }

@@ -1,6 +1,6 @@
 //! The names of clips: deterministic, safe on every file system, and readable by whoever debugs a show.
 
-use super::{settings::SlotId, turn::Turn};
+use super::{phase::Phase, settings::SlotId};
 
 /// Characters of an agent's name that a file name holds.
 const MAX_AGENT: usize = 64;
@@ -9,17 +9,17 @@ const MAX_AGENT: usize = 64;
 /// without its ending. The clips of a session's later messages have a folder of their own around the turns.
 pub(super) fn place(turn: u32, slot: SlotId, target: Option<SlotId>, agent_id: &str, voice: &str) -> Vec<String> {
     let (agent, voice) = (safe(agent_id), safe(voice));
-    let name = match (Turn::at(turn), target) {
-        (Turn::Respond, _) | (Turn::Comment, None) => format!("slot-{slot}_{agent}_{voice}"),
-        (Turn::Comment, Some(target)) => format!("slot-{slot}_comment_to_slot-{target}_{agent}_{voice}"),
-        (Turn::Reply, _) => format!("slot-{slot}_reply_{agent}_{voice}"),
+    let name = match (Phase::at(turn), target) {
+        (Phase::Respond, _) | (Phase::Comment, None) => format!("slot-{slot}_{agent}_{voice}"),
+        (Phase::Comment, Some(target)) => format!("slot-{slot}_comment_to_slot-{target}_{agent}_{voice}"),
+        (Phase::Reply, _) => format!("slot-{slot}_reply_{agent}_{voice}"),
     };
-    let message = Turn::message_of(turn);
+    let message = Phase::message_of(turn);
     let mut place = Vec::with_capacity(3);
     if message > 1 {
         place.push(format!("message_{message}"));
     }
-    place.push(format!("turn_{}", Turn::at(turn).index()));
+    place.push(format!("turn_{}", Phase::at(turn).index()));
     place.push(name);
     place
 }

@@ -1,20 +1,20 @@
 //! The last resort when a model says more than its turn allows: a cut at the end of a sentence.
 
-use super::turn::Turn;
+use super::phase::Phase;
 
 /// Sentences and characters that a turn allows.
-fn bounds(turn: Turn) -> (usize, usize) {
-    match turn {
-        Turn::Respond => (3, 400),
-        Turn::Comment => (1, 200),
-        Turn::Reply => (2, 400),
+fn bounds(phase: Phase) -> (usize, usize) {
+    match phase {
+        Phase::Respond => (3, 400),
+        Phase::Comment => (1, 200),
+        Phase::Reply => (2, 400),
     }
 }
 
 /// As many whole sentences as the turn allows. When not even the first fits, it ends at a word, with an
 /// ellipsis.
-pub(super) fn within(text: &str, turn: Turn) -> String {
-    let (sentences, chars) = bounds(turn);
+pub(super) fn within(text: &str, phase: Phase) -> String {
+    let (sentences, chars) = bounds(phase);
     let fits = |end: &usize| text[..*end].trim_end().chars().count() <= chars;
     if let Some(end) = sentence_ends(text).take(sentences).take_while(fits).last() {
         return text[..end].trim_end().to_owned();
@@ -92,23 +92,23 @@ mod tests {
     fn a_text_is_cut_at_the_end_of_a_sentence() {
         let long = "word ".repeat(60);
         let two = format!("{}end. Another one that is short.", "word ".repeat(35));
-        let cases: &[(Turn, &str, &str)] = &[
-            (Turn::Comment, "One sentence.", "One sentence."),
-            (Turn::Comment, "No mark at all", "No mark at all"),
-            (Turn::Comment, "One. Two.", "One."),
-            (Turn::Comment, "Dr. No has 3.5 stars, e.g. from J. Doe! Two.", "Dr. No has 3.5 stars, e.g. from J. Doe!"),
-            (Turn::Comment, "\"Why?!\" Two.", "\"Why?!\""),
-            (Turn::Comment, "So am I. Two.", "So am I."),
-            (Turn::Comment, "一つ。二つ。", "一つ。"),
-            (Turn::Respond, "A b. C d. E f. G h.", "A b. C d. E f."),
-            (Turn::Reply, "A b. C d. E f.", "A b. C d."),
-            (Turn::Comment, &two, two.split_inclusive("end.").next().unwrap()),
-            (Turn::Comment, &long, &format!("{}…", "word ".repeat(39).trim_end())),
+        let cases: &[(Phase, &str, &str)] = &[
+            (Phase::Comment, "One sentence.", "One sentence."),
+            (Phase::Comment, "No mark at all", "No mark at all"),
+            (Phase::Comment, "One. Two.", "One."),
+            (Phase::Comment, "Dr. No has 3.5 stars, e.g. from J. Doe! Two.", "Dr. No has 3.5 stars, e.g. from J. Doe!"),
+            (Phase::Comment, "\"Why?!\" Two.", "\"Why?!\""),
+            (Phase::Comment, "So am I. Two.", "So am I."),
+            (Phase::Comment, "一つ。二つ。", "一つ。"),
+            (Phase::Respond, "A b. C d. E f. G h.", "A b. C d. E f."),
+            (Phase::Reply, "A b. C d. E f.", "A b. C d."),
+            (Phase::Comment, &two, two.split_inclusive("end.").next().unwrap()),
+            (Phase::Comment, &long, &format!("{}…", "word ".repeat(39).trim_end())),
         ];
-        for (turn, text, kept) in cases {
-            assert_eq!(within(text, *turn), *kept, "{text}");
+        for (phase, text, kept) in cases {
+            assert_eq!(within(text, *phase), *kept, "{text}");
         }
         let no_space = "x".repeat(500);
-        assert_eq!(within(&no_space, Turn::Comment).chars().count(), 200);
+        assert_eq!(within(&no_space, Phase::Comment).chars().count(), 200);
     }
 }

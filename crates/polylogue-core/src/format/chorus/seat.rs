@@ -5,18 +5,20 @@ use std::sync::Arc;
 use minijinja::{Value, context};
 
 use super::{
-    Decision,
+    Decision, answer,
+    phase::Phase,
     settings::{Settings, Slot, SlotId, VoiceProfile},
-    turn::Turn,
 };
 use crate::{
-    ask::{Request, Role, Thread},
+    ask::{Request, Text},
     event::{Event, FailureKind},
     id::{AgentId, AskId},
     line::{Delivery, Speaker},
-    reply::Shape,
-    setup::{Agent, BadSetup},
+    prompt::Templates,
+    setup::Agent,
     stage::Stage,
+    text::reply::Shape,
+    thread::{Kept, Past, Told},
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +31,8 @@ pub(super) struct Seat {
     /// The voice profiles that it may choose from.
     pub(super) voices: Arc<[Arc<str>]>,
     /// The fixed head of its requests.
-    head: Arc<str>,
-    thread: Thread,
+    head: Kept,
+    past: Past<Telling>,
     pub(super) standing: Standing,
     pub(super) response: Option<Arc<str>>,
     pub(super) comment: Option<Comment>,
@@ -46,12 +48,42 @@ pub(super) enum Standing {
     Out,
     /// It is to answer.
     Open {
-        prompt: Arc<str>,
-        shape: Arc<Shape>,
+        told: Told<Telling>,
+        phase: Phase,
+        /// The slots that a comment may be on.
+        targets: Vec<SlotId>,
         is_again: bool,
     },
     Done,
     Failed,
+}
+
+/// What a slot is told, before it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Telling {
+    Turn(News),
+    /// Its last reply could not be used.
+    Again {
+        problem: Arc<str>,
+    },
+}
+
+/// What a turn's prompt is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct News {
+    pub(super) phase: Phase,
+    pub(super) message: Arc<str>,
+    /// In the order in which they are shown.
+    pub(super) peers: Vec<Peer>,
+    pub(super) received: Vec<Comment>,
+}
+
+/// What another slot answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Peer {
+    pub(super) slot: SlotId,
+    pub(super) agent_id: AgentId,
+    pub(super) text: Arc<str>,
 }
 
 /// What a slot says about another's response.
@@ -63,59 +95,69 @@ pub(super) struct Comment {
     pub(super) text: Arc<str>,
 }
 
-impl Comment {
-    pub(super) fn value(&self) -> Value {
-        context! { fromSlotId => self.from.0, fromAgentId => self.from_agent.as_str(), comment => &self.text }
-    }
-}
-
 impl Seat {
-    pub(super) fn new(slot: &Slot, settings: &Settings, stage: &Stage) -> Result<Seat, BadSetup> {
+    pub(super) fn new(slot: &Slot, settings: &Settings, stage: &Stage) -> Seat {
         let name = slot.slot_id.agent();
-        let agent = stage.cast().agent(&name);
-        let persona = agent.and_then(|agent| agent.persona.clone());
-        let voices: Arc<[Arc<str>]> = match agent.and_then(|agent| agent.voice.clone()) {
+        let own = stage.cast().agent(&name).and_then(|agent| agent.voice.clone());
+        let voices: Arc<[Arc<str>]> = match own {
             Some(own) => [own].into(),
             None => settings.voices.iter().map(|voice| voice.name.clone()).collect(),
         };
-        let variables = context! {
-            slot_id => slot.slot_id.0,
-            agent_id => slot.agent_id.as_str(),
-            persona => persona,
-            voice_profiles_table => table(&settings.voices, &voices),
-        };
-        let head = stage.templates().try_render("chorus_system.j2", &variables)?.into();
-        Ok(Seat {
+        Seat {
             slot: slot.slot_id,
             agent_id: slot.agent_id.clone(),
             name,
             voices,
-            head,
-            thread: Thread::default(),
+            head: Kept::default(),
+            past: Past::default(),
             standing: Standing::Out,
             response: None,
             comment: None,
             received: Vec::new(),
             has_failed: false,
-        })
+        }
     }
 
-    /// What a turn's template is filled with.
-    pub(super) fn variables(
-        &self,
-        message: &Arc<str>,
-        voices: &[VoiceProfile],
-        peers: &[Value],
-        received: &[Value],
-    ) -> Value {
+    /// What the fixed head of its requests is filled with.
+    pub(super) fn head(&self, all: &[VoiceProfile], agent: &Agent) -> Value {
         context! {
             slot_id => self.slot.0,
             agent_id => self.agent_id.as_str(),
-            user_message => message,
-            peer_responses => peers,
-            received_comments => received,
-            voice_profiles_table => table(voices, &self.voices),
+            persona => agent.persona.as_ref(),
+            voice_profiles_table => table(all, &self.voices),
         }
+    }
+
+    /// What a turn's template is filled with.
+    pub(super) fn variables(&self, all: &[VoiceProfile], news: &News) -> Value {
+        let peer = |peer: &Peer| {
+            context! { slotId => peer.slot.0, agentId => peer.agent_id.as_str(), text => &peer.text }
+        };
+        let comment = |comment: &Comment| {
+            let (slot, agent) = (comment.from.0, comment.from_agent.as_str());
+            context! { fromSlotId => slot, fromAgentId => agent, comment => &comment.text }
+        };
+        context! {
+            slot_id => self.slot.0,
+            agent_id => self.agent_id.as_str(),
+            user_message => &news.message,
+            peer_responses => news.peers.iter().map(peer).collect::<Vec<_>>(),
+            received_comments => news.received.iter().map(comment).collect::<Vec<_>>(),
+            voice_profiles_table => table(all, &self.voices),
+        }
+    }
+
+    fn write(&self, templates: &Templates, all: &[VoiceProfile], telling: &Telling) -> Text {
+        match telling {
+            Telling::Turn(news) => templates.render(news.phase.template(), &self.variables(all, news)),
+            Telling::Again { problem } => templates.render("chorus_again.j2", &context! { problem => problem }),
+        }
+    }
+
+    /// What it answered, as the others are shown it.
+    pub(super) fn as_peer(&self) -> Option<Peer> {
+        let text = self.response.clone()?;
+        Some(Peer { slot: self.slot, agent_id: self.agent_id.clone(), text })
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -131,13 +173,14 @@ impl Seat {
         self.response.is_some() && !self.has_failed
     }
 
-    pub(super) fn open(&mut self, prompt: Arc<str>, shape: Shape) {
-        self.standing = Standing::Open { prompt, shape: Arc::new(shape), is_again: false };
+    pub(super) fn open(&mut self, news: News, targets: Vec<SlotId>) {
+        let phase = news.phase;
+        self.standing = Standing::Open { told: Told::new(Telling::Turn(news)), phase, targets, is_again: false };
     }
 
-    pub(super) fn ask_again(&mut self, again: Arc<str>) {
-        if let Standing::Open { prompt, is_again, .. } = &mut self.standing {
-            *prompt = again;
+    pub(super) fn ask_again(&mut self, problem: &str) {
+        if let Standing::Open { told, is_again, .. } = &mut self.standing {
+            *told = Told::new(Telling::Again { problem: problem.into() });
             *is_again = true;
         }
     }
@@ -152,24 +195,23 @@ impl Seat {
 
     /// What it was told and what it answered, as it came, is the past of its next request.
     pub(super) fn remember(&mut self, answer: &Arc<str>) {
-        if let Standing::Open { prompt, .. } = &self.standing {
-            self.thread.push(Role::User, prompt.clone());
-            self.thread.push(Role::Assistant, answer.clone());
+        if let Standing::Open { told, .. } = &self.standing {
+            self.past.push(told.clone(), answer.clone());
         }
     }
 
-    pub(super) fn say(&mut self, turn: Turn, text: &Arc<str>, target: Option<SlotId>) {
+    pub(super) fn say(&mut self, phase: Phase, text: &Arc<str>, target: Option<SlotId>) {
         self.standing = Standing::Done;
-        match (turn, target) {
-            (Turn::Respond, _) => {
+        match (phase, target) {
+            (Phase::Respond, _) => {
                 self.response = Some(text.clone());
                 self.has_failed = false;
             }
-            (Turn::Comment, Some(target)) => {
+            (Phase::Comment, Some(target)) => {
                 let (from, from_agent) = (self.slot, self.agent_id.clone());
                 self.comment = Some(Comment { from, from_agent, target, text: text.clone() });
             }
-            (Turn::Comment, None) | (Turn::Reply, _) => {}
+            (Phase::Comment, None) | (Phase::Reply, _) => {}
         }
     }
 
@@ -178,33 +220,37 @@ impl Seat {
         self.has_failed = true;
     }
 
-    pub(super) fn shape(&self) -> Option<&Arc<Shape>> {
+    /// The form of the reply that is asked for.
+    pub(super) fn shape(&self) -> Option<Shape> {
         match &self.standing {
-            Standing::Open { shape, .. } => Some(shape),
+            Standing::Open { phase: Phase::Comment, targets, .. } => Some(answer::comment(&self.voices, targets)),
+            Standing::Open { .. } => Some(answer::spoken(&self.voices)),
             Standing::Out | Standing::Done | Standing::Failed => None,
         }
     }
 
-    pub(super) fn request(&self, agent: &Agent) -> Request {
+    pub(super) fn request(&self, stage: &Stage, all: &[VoiceProfile], agent: &Agent) -> Request {
+        let templates = stage.templates();
+        let write = |telling: &Telling| self.write(templates, all, telling);
         let prompt = match &self.standing {
-            Standing::Open { prompt, .. } => prompt.clone(),
-            Standing::Out | Standing::Done | Standing::Failed => "".into(),
+            Standing::Open { told, .. } => told.text(write),
+            Standing::Out | Standing::Done | Standing::Failed => Text::default(),
         };
         Request {
             model: agent.model.clone(),
-            system: self.head.clone(),
-            thread: self.thread.clone(),
+            system: self.head.get(|| templates.render("chorus_system.j2", &self.head(all, agent))),
+            thread: self.past.thread(write),
             prompt,
-            shape: self.shape().cloned(),
+            shape: self.shape().map(Arc::new),
             grammar: None,
             sampling: agent.sampling.clone(),
         }
     }
 
-    pub(super) fn line(&self, ask: &AskId, turn: Turn, text: String, voice: Arc<str>, to: Option<SlotId>) -> Event {
+    pub(super) fn line(&self, ask: &AskId, phase: Phase, text: String, voice: Arc<str>, to: Option<SlotId>) -> Event {
         Event::LineSpoken {
             speaker: Speaker::Agent(self.name.clone()),
-            kind: turn.kind(),
+            kind: phase.kind(),
             text: text.into(),
             ask: Some(ask.clone()),
             to: to.map(SlotId::agent),
@@ -214,7 +260,7 @@ impl Seat {
     }
 
     pub(super) fn failure(&self, ask: &AskId, kind: Option<FailureKind>, message: String) -> Event {
-        Event::Chorus(Decision::SlotFailed { turn: ask.turn, slot: self.slot, kind, message })
+        Event::decision(Decision::SlotFailed { turn: ask.turn, slot: self.slot, kind, message })
     }
 }
 

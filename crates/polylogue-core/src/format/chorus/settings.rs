@@ -4,8 +4,10 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::Manifest;
 use crate::{
-    id::AgentId,
+    format::Described,
+    id::{AgentId, SessionId},
     setup::{BadSetup, Cast},
 };
 
@@ -61,7 +63,7 @@ impl TryFrom<u8> for SlotId {
         if (1..=Self::MAX).contains(&number) {
             Ok(SlotId(number))
         } else {
-            Err(BadSetup::Slots(format!("there is no slot {number}")))
+            Err(bad_slots(&format!("there is no slot {number}")))
         }
     }
 }
@@ -76,43 +78,67 @@ impl Settings {
     pub const MAX_MESSAGE_CHARS: usize = 20_000;
     pub const MAX_VOICES: usize = 64;
 
-    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
-        let chars = self.message.chars().count();
-        if self.message.trim().is_empty() {
-            return Err(BadSetup::EmptyMessage);
-        }
-        if chars > Self::MAX_MESSAGE_CHARS {
-            return Err(BadSetup::TooLong(chars, Self::MAX_MESSAGE_CHARS));
-        }
+    fn check_slots(&self, cast: &Cast) -> Result<(), BadSetup> {
+        let wrong = |problem: String| Err(bad_slots(&problem));
         let mut numbers: Vec<SlotId> = self.slots.iter().map(|slot| slot.slot_id).collect();
         numbers.sort_unstable();
         if numbers.is_empty() {
-            return Err(BadSetup::Slots("there is none".to_owned()));
+            return wrong("there is none".to_owned());
         }
         if let Some(twice) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(BadSetup::Slots(format!("slot {} is there twice", twice[0])));
+            return wrong(format!("slot {} is there twice", twice[0]));
         }
         if let Some(slot) = numbers.iter().find(|slot| cast.agent(&slot.agent()).is_none()) {
-            return Err(BadSetup::Slots(format!("nobody sits in slot {slot}")));
+            return wrong(format!("nobody sits in slot {slot}"));
         }
         if cast.agents().len() != numbers.len() {
-            return Err(BadSetup::Slots(format!("{} agents for {} slots", cast.agents().len(), numbers.len())));
+            return wrong(format!("{} agents for {} slots", cast.agents().len(), numbers.len()));
         }
-        self.check_voices()
+        Ok(())
     }
 
     /// The names become parts of file names and of schemas.
     fn check_voices(&self) -> Result<(), BadSetup> {
+        let wrong = |problem: String| {
+            let rule = "a chorus needs voice profiles to choose from, each of 1 to 64 letters, digits, `_` and `-`";
+            Err(BadSetup::settings(format!("{rule}: {problem}")))
+        };
         let is_good = |name: &str| {
             (1..=64).contains(&name.len())
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         };
         if self.voices.is_empty() || self.voices.len() > Self::MAX_VOICES {
-            return Err(BadSetup::Voices(format!("there are {}", self.voices.len())));
+            return wrong(format!("there are {}", self.voices.len()));
         }
         match self.voices.iter().find(|voice| !is_good(&voice.name)) {
-            Some(voice) => Err(BadSetup::Voices(format!("`{}`", voice.name))),
+            Some(voice) => wrong(format!("`{}`", voice.name)),
             None => Ok(()),
         }
+    }
+}
+
+fn bad_slots(problem: &str) -> BadSetup {
+    BadSetup::settings(format!("a chorus has 1 to {} slots, each number once: {problem}", SlotId::MAX))
+}
+
+impl Described for Settings {
+    fn title(&self) -> &str {
+        &self.message
+    }
+
+    fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+        let chars = self.message.chars().count();
+        if self.message.trim().is_empty() {
+            return Err(BadSetup::settings("the message is empty: say something that the voices can answer"));
+        }
+        if chars > Self::MAX_MESSAGE_CHARS {
+            return Err(BadSetup::TooLong(chars, Self::MAX_MESSAGE_CHARS));
+        }
+        self.check_slots(cast)?;
+        self.check_voices()
+    }
+
+    fn artifacts(&self, session: SessionId) -> Vec<String> {
+        vec![Manifest::path(session)]
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     id::AgentId,
-    reply::{Field, Shape},
+    text::reply::{Field, Shape},
 };
 
 const MAX_TASK_CHARS: usize = 500;

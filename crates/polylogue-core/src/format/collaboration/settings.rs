@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Said;
+use super::Quote;
 use crate::{
+    format::Described,
     id::AgentId,
     setup::{BadSetup, Cast},
 };
@@ -22,7 +23,7 @@ pub struct Settings {
     pub mode: Mode,
     /// What was said before in the place where it happens, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub background: Vec<Said>,
+    pub background: Vec<Quote>,
 }
 
 /// How agents go about what a person says.
@@ -83,15 +84,21 @@ impl Settings {
     pub fn new(goal: impl Into<Arc<str>>, speaker: AgentId, max_rounds: u32) -> Settings {
         Settings { goal: goal.into(), speaker, max_rounds, mode: Mode::Collaborate, background: Vec::new() }
     }
+}
 
-    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+impl Described for Settings {
+    fn title(&self) -> &str {
+        &self.goal
+    }
+
+    fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
         let chars = self.goal.chars().count();
         if self.goal.trim().is_empty() {
-            Err(BadSetup::EmptyGoal)
+            Err(BadSetup::settings("the goal is empty: say what the agents are to do"))
         } else if chars > Self::MAX_GOAL_CHARS {
             Err(BadSetup::TooLong(chars, Self::MAX_GOAL_CHARS))
         } else if cast.agents().len() < self.mode.min_agents() {
-            Err(BadSetup::NotTwo)
+            Err(BadSetup::settings("a collaboration is between two agents or more: name another with --between"))
         } else if cast.agent(&self.speaker).is_none() {
             let names: Vec<&str> = cast.agents().iter().map(|agent| agent.name.as_str()).collect();
             Err(BadSetup::NotInCast(self.speaker.to_string(), names.join(", ")))
@@ -99,6 +106,18 @@ impl Settings {
             Err(BadSetup::Rounds(self.max_rounds, Self::MAX_ROUNDS))
         } else {
             Ok(())
+        }
+    }
+
+    fn answers_in_rooms(&self) -> bool {
+        true
+    }
+
+    /// Agents of the cast may have been handed over to in a single call. The others are no part of it.
+    fn heading(&self, cast: &Cast) -> Option<String> {
+        match self.mode {
+            Mode::Collaborate => None,
+            Mode::Single => cast.agent(&self.speaker).map(|agent| format!("Call to {} ({})", agent.name, agent.model)),
         }
     }
 }

@@ -14,52 +14,52 @@ pub(super) struct Window {
     items: VecDeque<Item>,
 }
 
-/// Something that was said, as agents are shown it.
+/// A line as agents are shown it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct Quote {
     pub name: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Arc<str>>,
     pub text: Arc<str>,
 }
 
-impl Said {
+impl Quote {
     /// How many items a window shows at most.
     pub const MAX_RECENT: usize = 8;
 
     /// As much of the end of this as a window shows; the rest need not be kept.
-    pub fn recent(oldest_first: &[Said]) -> Vec<Said> {
-        Window::of(oldest_first).items().into_iter().map(|item| item.said.clone()).collect()
+    pub fn recent(oldest_first: &[Quote]) -> Vec<Quote> {
+        Window::of(oldest_first).items().into_iter().map(|item| item.quote.clone()).collect()
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Item {
-    said: Said,
+    quote: Quote,
     tokens: u64,
 }
 
 impl Window {
-    pub(super) fn of(oldest_first: &[Said]) -> Window {
+    pub(super) fn of(oldest_first: &[Quote]) -> Window {
         let mut window = Window::default();
-        for said in oldest_first {
-            window.push(&said.name, said.to.as_deref(), &said.text);
+        for quote in oldest_first {
+            window.push(&quote.name, quote.to.as_deref(), &quote.text);
         }
         window
     }
 
     pub(super) fn push(&mut self, name: &str, to: Option<&str>, text: &Arc<str>) {
-        if self.items.len() == Said::MAX_RECENT {
+        if self.items.len() == Quote::MAX_RECENT {
             self.items.pop_front();
         }
         let (text, tokens) = within_budget(text);
-        self.items.push_back(Item { said: Said { name: name.into(), to: to.map(Into::into), text }, tokens });
+        self.items.push_back(Item { quote: Quote { name: name.into(), to: to.map(Into::into), text }, tokens });
     }
 
     /// The items for a template.
     pub(super) fn values(&self) -> Vec<Value> {
         let value =
-            |Item { said, .. }: &&Item| context! { name => &said.name, to => said.to.as_ref(), text => &said.text };
+            |Item { quote, .. }: &&Item| context! { name => &quote.name, to => quote.to.as_ref(), text => &quote.text };
         self.items().iter().map(value).collect()
     }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn texts(window: &Window) -> Vec<&str> {
-        window.items().iter().map(|item| &*item.said.text).collect()
+        window.items().iter().map(|item| &*item.quote.text).collect()
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
             window.push(name, None, &"word".repeat(600).into());
         }
         window.push("f", None, &"late".into());
-        let names: Vec<&str> = window.items().iter().map(|item| &*item.said.name).collect();
+        let names: Vec<&str> = window.items().iter().map(|item| &*item.quote.name).collect();
         assert_eq!(names, ["b", "c", "d", "e", "f"]);
     }
 

@@ -1,7 +1,10 @@
 //! What a reply comes to: the agent's own words for this one turn, and nothing after them.
 
 use super::Participant;
-use crate::{Conversation, identity::own_line, reply::Repair};
+use crate::{
+    Conversation,
+    text::{identity::own_line, reply::Repair},
+};
 
 /// The reply as one line of this participant's: without the speaker's name before it, and only up to the first
 /// stop sequence or the place where it goes on as somebody else. `None` when nothing is left of it.

@@ -5,7 +5,9 @@ use std::{fmt, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    format::Described,
     id::{AgentId, PersonId},
+    line::Speaker,
     setup::{BadSetup, Cast},
 };
 
@@ -67,7 +69,7 @@ impl Role {
     pub fn named(name: &str) -> Result<Role, BadSetup> {
         let role = Role::ALL.into_iter().find(|role| role.as_str() == name);
         let problem = || format!("there is no role `{name}`: the roles are manager, leader, user and specialist");
-        role.ok_or_else(|| BadSetup::Participants(problem()))
+        role.ok_or_else(|| bad_participants(&problem()))
     }
 }
 
@@ -78,8 +80,21 @@ impl fmt::Display for Role {
 }
 
 impl Participant {
-    /// Whoever comes may take the place of a person who is called so.
+    /// Anybody who comes may take the place of a person who is called so.
     pub const ANYBODY: &str = "user";
+
+    pub fn is_person(&self) -> bool {
+        matches!(self.who, Who::Person(_))
+    }
+
+    /// Whether the lines of this speaker are theirs.
+    pub(super) fn is(&self, speaker: &Speaker) -> bool {
+        match (&self.who, speaker) {
+            (Who::Agent(own), Speaker::Agent(agent)) => own == agent,
+            (Who::Person(own), Speaker::Person(person)) => own == person,
+            (Who::Agent(_) | Who::Person(_), _) => false,
+        }
+    }
 
     pub fn name(&self) -> &str {
         match &self.who {
@@ -97,14 +112,24 @@ impl Settings {
     pub const MAX_KEY_CHARS: usize = 200;
     /// Where an agent names no stop sequences of its own, these end its reply.
     pub const DEFAULT_STOP: [&str; 3] = ["[", "\n\n", "Speaker:"];
+}
 
-    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+impl Described for Settings {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn awaits_person(&self) -> bool {
+        self.participants.first().is_some_and(Participant::is_person)
+    }
+
+    fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
         let too_long = |text: &str, max: usize| {
             let chars = text.chars().count();
             if chars > max { Err(BadSetup::TooLong(chars, max)) } else { Ok(()) }
         };
         if self.title.trim().is_empty() {
-            return Err(BadSetup::EmptyTitle);
+            return Err(BadSetup::settings("the title is empty: say what the discussion is about"));
         }
         too_long(&self.title, Self::MAX_TITLE_CHARS)?;
         too_long(self.topic.as_deref().unwrap_or_default(), Self::MAX_TOPIC_CHARS)?;
@@ -116,9 +141,13 @@ impl Settings {
     }
 }
 
+fn bad_participants(problem: &str) -> BadSetup {
+    BadSetup::settings(format!("the participants: {problem}"))
+}
+
 /// Whether these can speak in turn: an agent at least, each once, and all of the cast.
 pub(super) fn check_seats(participants: &[Participant], cast: &Cast) -> Result<(), BadSetup> {
-    let wrong = |problem: String| Err(BadSetup::Participants(problem));
+    let wrong = |problem: String| Err(bad_participants(&problem));
     let mut names: Vec<String> = Vec::new();
     for participant in participants {
         let name = participant.name();

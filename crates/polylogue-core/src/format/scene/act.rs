@@ -1,13 +1,17 @@
 //! What a character's reply comes to: a line, silence, and the cut that an interruption makes.
 
-use super::{Decision, Scene, player::Player};
-use crate::{
+use super::{
+    Decision, Scene,
     bracket::{self, Action, ActionKind},
-    cut::cut_after,
+    player::Player,
+    vocabulary::kind,
+};
+use crate::{
     event::Event,
     id::{AgentId, AskId},
     line::{Delivery, Line, LineKind, Speaker},
     stage::Stage,
+    text::cut::cut_after,
 };
 
 impl Scene {
@@ -19,17 +23,17 @@ impl Scene {
         let (action, problems) = bracket::read(text, &player.name, &others);
         let mut events = Vec::new();
         if !problems.is_empty() {
-            events.push(Event::Scene(Decision::Salvaged { ask: ask.clone(), problems }));
+            events.push(Event::decision(Decision::Salvaged { ask: ask.clone(), problems }));
         }
         let kind = match action.kind {
             ActionKind::Silent => {
                 let nonverbal = action.nonverbal;
-                events.push(Event::Scene(Decision::StayedSilent { ask: ask.clone(), nonverbal }));
+                events.push(Event::decision(Decision::StayedSilent { ask: ask.clone(), nonverbal }));
                 return events;
             }
-            ActionKind::Speak => LineKind::Speak,
-            ActionKind::Interrupt => LineKind::Interrupt,
-            ActionKind::React => LineKind::React,
+            ActionKind::Speak => kind::SPEAK,
+            ActionKind::Interrupt => kind::INTERRUPT,
+            ActionKind::React => kind::REACT,
         };
         let cut = action.after.as_deref().and_then(|phrase| self.interrupted(stage, &ask.agent, phrase));
         events.push(self.line(ask, kind, action));
@@ -44,7 +48,7 @@ impl Scene {
         });
         // What is done without a word is what there is to read.
         let text = match kind {
-            LineKind::React => action.nonverbal.join("; ").into(),
+            kind::REACT => action.nonverbal.join("; ").into(),
             _ => action.text,
         };
         Event::LineSpoken {
@@ -63,7 +67,7 @@ impl Scene {
     fn interrupted(&self, stage: &Stage, by: &AgentId, phrase: &str) -> Option<Event> {
         let heard = &stage.transcript().lines()[self.begins[0]..];
         let is_cut = |line: &&Line| {
-            let is_spoken = matches!(line.kind, LineKind::Speak | LineKind::Interrupt);
+            let is_spoken = matches!(line.kind, kind::SPEAK | kind::INTERRUPT);
             let is_anothers = line.speaker != Speaker::Agent(by.clone());
             let goes_on = || {
                 let rest = cut_after(&line.text, phrase).map(|end| &line.text[end..]);

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use minijinja::{Value, context};
 
 use super::{
+    judge::is_circling,
     judgement,
     settings::{AgentMode, Settings},
     told::{recent, told},
 };
 use crate::{
-    ask::{Request, Role, Thread},
-    id::AgentId,
-    reply::Shape,
-    setup::{Agent, BadSetup, Cast},
+    ask::{Request, Text},
+    id::{AgentId, Seq},
+    setup::{Agent, Cast},
     stage::Stage,
+    text::reply::Shape,
+    thread::{Kept, Past, Told},
 };
 
 /// Judgements in a row that may fail before another takes over.
@@ -24,107 +26,150 @@ const MAX_OUTPUT_TOKENS: u32 = 800;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Director {
-    /// Who is asked: the moderator, or whoever stands in for it.
+    /// Who is asked: the moderator, or the one who stands in for it.
     pub(super) who: AgentId,
-    head: Arc<str>,
-    thread: Thread,
+    head: Kept,
+    past: Past<Asked>,
     heard: usize,
     pub(super) shape: Arc<Shape>,
     /// Why the last reply could not be used, if it is asked for again.
     again: Option<Arc<str>>,
     /// The feelings that it was last told.
-    felt: Option<String>,
+    felt: Option<Arc<str>>,
     pub(super) failures_in_row: u32,
+    /// What it is told now.
+    prompt: Kept,
+}
+
+/// What the moderator is asked, before it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Asked {
+    Beat {
+        report: Report,
+        as_of: Seq,
+        /// The lines of the transcript that are new, from and to.
+        lines: [usize; 2],
+    },
+    Again {
+        problem: Arc<str>,
+    },
 }
 
 /// What the moderator is told besides the lines.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Report {
     pub(super) beat: u32,
     pub(super) max_beats: u32,
-    pub(super) silent: Vec<String>,
-    pub(super) failed: Vec<String>,
+    /// The first line of the beat.
+    pub(super) begins: usize,
+    pub(super) silent: Vec<Arc<str>>,
+    pub(super) failed: Vec<Arc<str>>,
     pub(super) stuck: u32,
-    pub(super) is_circling: bool,
-    pub(super) feelings: Option<String>,
+    pub(super) feelings: Option<Arc<str>>,
 }
 
 impl Director {
-    pub(super) fn new(settings: &Settings, stage: &Stage) -> Result<Director, BadSetup> {
-        let cast = stage.cast();
-        let shape = judgement::shape(settings, cast);
-        let characters: Vec<Value> = cast
-            .agents()
-            .iter()
-            .map(|agent| context! { name => settings.name_of(&agent.name), persona => &agent.persona })
-            .collect();
-        let variables = context! {
-            characters => characters,
+    pub(super) fn new(settings: &Settings, cast: &Cast) -> Director {
+        Director {
+            who: cast.crew()[0].name.clone(),
+            head: Kept::default(),
+            past: Past::default(),
+            heard: 0,
+            shape: Arc::new(judgement::shape(settings, cast)),
+            again: None,
+            felt: None,
+            failures_in_row: 0,
+            prompt: Kept::default(),
+        }
+    }
+
+    /// What the fixed head of its requests is filled with.
+    pub(super) fn head(&self, stage: &Stage, settings: &Settings) -> Value {
+        let characters = stage.cast().agents().iter();
+        let characters = characters.map(|agent| {
+            context! { name => settings.name_of(&agent.name), persona => &agent.persona }
+        });
+        context! {
+            characters => characters.collect::<Vec<Value>>(),
             prompt => &settings.prompt,
             goal => &settings.goal,
             setting => &settings.setting,
             language => &settings.language,
-            schema => shape.schema().to_string(),
-        };
-        let head = stage.templates().try_render("scene_moderator_system.j2", &variables)?.into();
-        Ok(Director {
-            who: cast.crew()[0].name.clone(),
-            head,
-            thread: Thread::default(),
-            heard: 0,
-            shape: Arc::new(shape),
-            again: None,
-            felt: None,
-            failures_in_row: 0,
-        })
+            schema => self.shape.schema().to_string(),
+        }
     }
 
-    pub(super) fn variables(&self, stage: &Stage, settings: &Settings, report: &Report) -> Value {
-        let lines = stage.transcript().lines();
-        let lines: Vec<String> = match settings.agent_mode {
-            AgentMode::Thread => lines[self.heard..].iter().map(|line| told(line, settings)).collect(),
-            AgentMode::Fresh => recent(lines, settings),
+    /// What it is asked as things stand.
+    fn asked(&self, stage: &Stage, mut report: Report) -> Asked {
+        if let Some(problem) = &self.again {
+            return Asked::Again { problem: problem.clone() };
+        }
+        report.feelings = report.feelings.filter(|feelings| self.felt.as_ref() != Some(feelings));
+        Asked::Beat { report, as_of: stage.head(), lines: [self.heard, stage.transcript().lines().len()] }
+    }
+
+    pub(super) fn variables(
+        &self,
+        stage: &Stage,
+        settings: &Settings,
+        report: &Report,
+        as_of: Seq,
+        [from, until]: [usize; 2],
+    ) -> Value {
+        let lines = &stage.transcript().lines()[..until];
+        let told: Vec<String> = match settings.agent_mode {
+            AgentMode::Thread => lines[from..].iter().map(|line| told(line, settings, as_of)).collect(),
+            AgentMode::Fresh => recent(lines, settings, as_of),
         };
         context! {
             beat => report.beat,
             max_beats => report.max_beats,
-            lines => lines,
+            lines => told,
             silent => &report.silent,
             failed => &report.failed,
             stuck => report.stuck,
-            is_circling => report.is_circling,
-            feelings => report.feelings.as_ref().filter(|feelings| self.felt.as_ref() != Some(feelings)),
+            is_circling => is_circling(lines, report.begins),
+            feelings => &report.feelings,
         }
     }
 
-    fn prompt(&self, stage: &Stage, settings: &Settings, report: &Report) -> Arc<str> {
-        match &self.again {
-            Some(problem) => stage.templates().render("scene_again.j2", &context! { problem => problem }),
-            None => stage.templates().render("scene_moderator_beat.j2", &self.variables(stage, settings, report)),
+    fn write(&self, stage: &Stage, settings: &Settings, asked: &Asked) -> Text {
+        let templates = stage.templates();
+        match asked {
+            Asked::Again { problem } => templates.render("scene_again.j2", &context! { problem => problem }),
+            Asked::Beat { report, as_of, lines } => {
+                templates.render("scene_moderator_beat.j2", &self.variables(stage, settings, report, *as_of, *lines))
+            }
         }
     }
 
-    pub(super) fn request(&self, stage: &Stage, settings: &Settings, report: &Report, agent: &Agent) -> Request {
+    pub(super) fn request(&self, stage: &Stage, settings: &Settings, report: Report, agent: &Agent) -> Request {
         let mut sampling = agent.sampling.clone();
         sampling.max_output_tokens.get_or_insert(MAX_OUTPUT_TOKENS);
+        let head = || stage.templates().render("scene_moderator_system.j2", &self.head(stage, settings));
         Request {
             model: agent.model.clone(),
-            system: self.head.clone(),
-            thread: self.thread.clone(),
-            prompt: self.prompt(stage, settings, report),
+            system: self.head.get(head),
+            thread: self.past.thread(|asked| self.write(stage, settings, asked)),
+            prompt: self.prompt.get(|| self.write(stage, settings, &self.asked(stage, report))),
             shape: Some(self.shape.clone()),
             grammar: None,
             sampling,
         }
     }
 
-    pub(super) fn remember(&mut self, stage: &Stage, settings: &Settings, report: &Report, answer: &Arc<str>) {
-        // A reply that is asked for again must be seen, or the model could not mend it.
-        let prompt = self.prompt(stage, settings, report);
-        self.thread.push(Role::User, prompt);
-        self.thread.push(Role::Assistant, answer.clone());
+    /// A reply that is asked for again must be seen, or the model could not mend it.
+    pub(super) fn remember(&mut self, stage: &Stage, report: Report, answer: &Arc<str>) {
+        let feelings = report.feelings.clone();
+        let asked = self.asked(stage, report);
+        self.past.push(Told::with(asked, std::mem::take(&mut self.prompt)), answer.clone());
         self.heard = stage.transcript().lines().len();
-        self.felt.clone_from(&report.feelings);
+        self.felt = feelings;
+    }
+
+    /// Something has happened that it would be told.
+    pub(super) fn look_again(&mut self) {
+        self.prompt.clear();
     }
 
     pub(super) fn is_asked_again(&self) -> bool {
@@ -155,7 +200,7 @@ impl Director {
     /// Asked anew each beat, it keeps no thread from one to the next.
     fn forget(&mut self, mode: AgentMode) {
         if mode == AgentMode::Fresh {
-            self.thread = Thread::default();
+            self.past = Past::default();
             self.felt = None;
         }
     }

@@ -9,6 +9,7 @@ use super::{
     judgement::{ArcState, Judgement},
     pace::Pace,
     settings::{Settings, WorldEvents},
+    vocabulary::reason,
 };
 use crate::{chance::Chance, id::AgentId, reason::Reason};
 
@@ -107,17 +108,17 @@ impl Outlook<'_> {
             let is_near = judgement.progress >= NEAR_THE_END;
             let all_resolved = self.arcs.iter().all(|arc| *arc == Some(ArcState::Resolved));
             if judgement.goal_reached {
-                return Some((Reason::GoalAchieved, true));
+                return Some((reason::GOAL_ACHIEVED, true));
             } else if judgement.natural_end || (is_near && all_resolved) {
-                return Some((Reason::NaturalEnd, false));
+                return Some((reason::NATURAL_END, false));
             }
         }
         if self.pace.is_unreachable() {
-            Some((Reason::Failed, false))
+            Some((Reason::FAILED, false))
         } else if self.pace.is_stalled() {
-            Some((Reason::Stalled, false))
+            Some((reason::STALLED, false))
         } else if self.beat + 1 >= self.max_beats {
-            Some((Reason::MaxBeatsExceeded, false))
+            Some((reason::MAX_BEATS_EXCEEDED, false))
         } else {
             None
         }

@@ -7,17 +7,19 @@ use super::{
     Decision, Scene, by_moderator,
     follow::Outlook,
     judgement::{self, ArcState, Judgement},
+    mood::Mood,
     pace::BeatFacts,
     player::{Player, Standing},
+    repetition,
+    vocabulary::kind,
 };
 use crate::{
     event::Event,
     format::Reaction,
     id::{AgentId, AskId},
-    line::{Line, LineKind, Speaker},
-    mood::Mood,
-    repetition, reply,
+    line::{Line, Speaker},
     stage::Stage,
+    text::reply,
 };
 
 /// How many lines back something counts as said before.
@@ -30,11 +32,11 @@ impl Scene {
             Ok(value) => {
                 let judgement = judgement::from_value(&value, &self.settings, stage.cast());
                 let following = self.what_follows(stage, Some(&judgement));
-                let judged = Event::Scene(Decision::Judged { beat: ask.turn, judgement });
+                let judged = Event::decision(Decision::Judged { beat: ask.turn, judgement });
                 [vec![judged], following].concat()
             }
             Err(problem) if !self.director.is_asked_again() => {
-                vec![Event::Scene(Decision::Reasked { ask: ask.clone(), problem: problem.to_string() })]
+                vec![Event::decision(Decision::Reasked { ask: ask.clone(), problem: problem.to_string() })]
             }
             Err(problem) => self.unjudged(stage, format!("the judgement could not be used, twice: {problem}")),
         };
@@ -43,7 +45,7 @@ impl Scene {
 
     pub(super) fn unjudged(&self, stage: &Stage, problem: String) -> Vec<Event> {
         let stands_in = self.director.stand_in(stage.cast());
-        let unjudged = Event::Scene(Decision::Unjudged { beat: self.beat, problem, stands_in });
+        let unjudged = Event::decision(Decision::Unjudged { beat: self.beat, problem, stands_in });
         [vec![unjudged], self.what_follows(stage, None)].concat()
     }
 
@@ -51,7 +53,7 @@ impl Scene {
     fn what_follows(&self, stage: &Stage, judgement: Option<&Judgement>) -> Vec<Event> {
         let spoke = self.who(|player| player.standing == Standing::Spoke);
         let failed = self.who(|player| player.standing == Standing::Failed);
-        let is_circling = self.is_circling(stage);
+        let is_circling = is_circling(stage.transcript().lines(), self.begins[1]);
         let mut pace = self.pace.clone();
         pace.count(self.facts(&spoke, &failed, is_circling));
         let arcs = self.arcs_with(judgement);
@@ -67,13 +69,14 @@ impl Scene {
             judgement,
         };
         let moods = self.moods(stage);
-        let mut events = vec![Event::Scene(Decision::BeatEnded { beat: self.beat, spoke, failed, is_circling, moods })];
+        let mut events =
+            vec![Event::decision(Decision::BeatEnded { beat: self.beat, spoke, failed, is_circling, moods })];
         if let Some((reason, goal_achieved)) = outlook.conclusion() {
-            events.push(Event::Scene(Decision::Concluded { reason, goal_achieved }));
+            events.push(Event::decision(Decision::Concluded { reason, goal_achieved }));
             return events;
         }
-        events.extend(outlook.world_events().into_iter().map(|text| by_moderator(LineKind::Event, text, None)));
-        events.push(Event::Scene(Decision::BeatBegun { beat: self.beat + 1, notes: outlook.notes() }));
+        events.extend(outlook.world_events().into_iter().map(|text| by_moderator(kind::EVENT, text, None)));
+        events.push(Event::decision(Decision::BeatBegun { beat: self.beat + 1, notes: outlook.notes() }));
         events
     }
 
@@ -103,20 +106,20 @@ impl Scene {
         self.players.iter().map(|player| (player.id.clone(), after(player))).collect()
     }
 
-    /// Whether everything that was said in this beat its speakers had said before.
-    pub(super) fn is_circling(&self, stage: &Stage) -> bool {
-        let spoken = |line: &&Line| matches!(line.kind, LineKind::Speak | LineKind::Interrupt);
-        let lines = stage.transcript().lines();
-        let mut said = self.lines_of_beat(stage).iter().filter(spoken).peekable();
-        let is_repeat = |line: &Line| {
-            let until = lines[..line.id.0 as usize].iter().filter(spoken);
-            let until: Vec<(&str, &str)> = until.map(|line| (line.speaker.name(), &*line.text)).collect();
-            repetition::repeats(&until, LOOK_BACK).is_some()
-        };
-        said.peek().is_some() && said.all(is_repeat)
-    }
-
     fn lines_of_beat<'a>(&self, stage: &'a Stage) -> &'a [Line] {
         &stage.transcript().lines()[self.begins[1]..]
     }
+}
+
+/// Whether everything that was said from this line on its speakers had said before.
+pub(super) fn is_circling(lines: &[Line], begins: usize) -> bool {
+    let spoken = |line: &&Line| matches!(line.kind, kind::SPEAK | kind::INTERRUPT);
+    let is_repeat = |line: &Line| {
+        let until = lines[..line.id.0 as usize].iter().rev().filter(spoken).take(LOOK_BACK + 1);
+        let mut until: Vec<(&str, &str)> = until.map(|line| (line.speaker.name(), &*line.text)).collect();
+        until.reverse();
+        repetition::repeats(&until, LOOK_BACK).is_some()
+    };
+    let mut said = lines[begins..].iter().filter(spoken).peekable();
+    said.peek().is_some() && said.all(is_repeat)
 }

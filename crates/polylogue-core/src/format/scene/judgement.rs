@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::settings::Settings;
 use crate::{
     id::AgentId,
-    reply::{Field, Shape},
     setup::Cast,
+    text::reply::{Field, Shape},
 };
 
 /// One judgement. Fractions are kept as whole hundredths, so that a journal reads back exactly.

@@ -6,16 +6,17 @@ use minijinja::{Value, context};
 
 use super::{
     grammar::grammar,
+    mood::Mood,
     settings::{AgentMode, Settings},
-    told::{recent, told},
+    told::{NOW, recent, told},
 };
 use crate::{
-    ask::{Request, Role, Thread},
-    id::AgentId,
+    ask::{Request, Text},
+    id::{AgentId, Seq},
     line::{Line, Speaker},
-    mood::Mood,
-    setup::{Agent, BadSetup},
+    setup::Agent,
     stage::Stage,
+    thread::{Kept, Past, Told},
 };
 
 /// Output tokens of a character that names no limit of its own: a line, not a speech.
@@ -26,14 +27,12 @@ pub(super) struct Player {
     pub(super) id: AgentId,
     pub(super) name: Arc<str>,
     /// The fixed head of its requests.
-    head: Arc<str>,
-    /// The form of its replies.
-    grammar: Arc<str>,
-    thread: Thread,
+    head: Kept,
+    past: Past<News>,
     /// How many lines of the transcript its thread covers.
     heard: usize,
     /// The feelings that it was last told.
-    felt: Option<String>,
+    felt: Option<Arc<str>>,
     pub(super) standing: Standing,
     pub(super) mood: Mood,
     /// Whether it is to put down what it remembers.
@@ -45,60 +44,62 @@ pub(super) struct Player {
 pub(super) enum Standing {
     /// It has no place in this beat.
     Out,
-    /// It is to answer; `covers` is how much of the transcript the prompt tells.
+    /// It is to answer.
     Open {
-        prompt: Arc<str>,
-        covers: usize,
-        feelings: Option<String>,
+        told: Told<News>,
+        /// How it feels, and the others seem to.
+        feelings: Option<Arc<str>>,
     },
     Spoke,
     Silent,
     Failed,
 }
 
-/// What a beat tells every character, besides the lines.
-#[derive(Debug)]
-pub(super) struct Update<'a> {
+/// What a character is told in a beat, before it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct News {
     pub(super) beat: u32,
-    pub(super) settings: &'a Settings,
+    /// The record as of which the lines are told: what was cut later was still heard whole.
+    pub(super) as_of: Seq,
+    /// The lines of the transcript, from and to.
+    pub(super) lines: [usize; 2],
     pub(super) notes: Vec<Arc<str>>,
-    pub(super) feelings: Option<String>,
+    /// Only where they have changed since it was last told.
+    pub(super) feelings: Option<Arc<str>>,
 }
 
 impl Player {
-    pub(super) fn new(agent: &Agent, settings: &Settings, stage: &Stage) -> Result<Player, BadSetup> {
-        let name: Arc<str> = settings.name_of(&agent.name).into();
-        let others: Vec<String> = stage
-            .cast()
-            .agents()
-            .iter()
-            .filter(|other| other.name != agent.name)
-            .map(|other| settings.name_of(&other.name).to_owned())
-            .collect();
-        let memories = settings.memories.get(&agent.name);
-        let variables = context! {
-            name => &name,
-            others => &others,
-            persona => &agent.persona,
-            prompt => &settings.prompt,
-            goal => &settings.goal,
-            setting => &settings.setting,
-            language => &settings.language,
-            memories => memories,
-        };
-        let head = stage.templates().try_render("scene_system.j2", &variables)?.into();
-        Ok(Player {
+    pub(super) fn new(agent: &Agent, settings: &Settings) -> Player {
+        Player {
             id: agent.name.clone(),
-            name,
-            head,
-            grammar: grammar(&others),
-            thread: Thread::default(),
+            name: settings.name_of(&agent.name).into(),
+            head: Kept::default(),
+            past: Past::default(),
             heard: 0,
             felt: None,
             standing: Standing::Out,
             mood: Mood::default(),
             owes_memory: false,
-        })
+        }
+    }
+
+    /// What the fixed head of its requests is filled with.
+    pub(super) fn head(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Value {
+        context! {
+            name => &self.name,
+            others => self.others(stage, settings),
+            persona => &agent.persona,
+            prompt => &settings.prompt,
+            goal => &settings.goal,
+            setting => &settings.setting,
+            language => &settings.language,
+            memories => settings.memories.get(&agent.name),
+        }
+    }
+
+    fn others(&self, stage: &Stage, settings: &Settings) -> Vec<String> {
+        let others = stage.cast().agents().iter().filter(|other| other.name != self.id);
+        others.map(|other| settings.name_of(&other.name).to_owned()).collect()
     }
 
     pub(super) fn has_mood(&self) -> bool {
@@ -110,34 +111,39 @@ impl Player {
     }
 
     /// Gives it a place in the beat that begins.
-    pub(super) fn open(&mut self, stage: &Stage, update: &Update<'_>) {
-        let prompt = stage.templates().render("scene_update.j2", &self.variables(stage, update));
-        let (covers, feelings) = (stage.transcript().lines().len(), update.feelings.clone());
-        self.standing = Standing::Open { prompt, covers, feelings };
+    pub(super) fn open(&mut self, stage: &Stage, beat: u32, notes: Vec<Arc<str>>, feelings: Option<Arc<str>>) {
+        let told = Told::new(self.news(stage, beat, notes, feelings.clone()));
+        self.standing = Standing::Open { told, feelings };
     }
 
-    pub(super) fn variables(&self, stage: &Stage, update: &Update<'_>) -> Value {
-        let settings = update.settings;
-        let lines = stage.transcript().lines();
-        let last = lines.iter().rev().find(|line| !self.said(line)).map(|line| told(line, settings));
+    pub(super) fn news(&self, stage: &Stage, beat: u32, notes: Vec<Arc<str>>, feelings: Option<Arc<str>>) -> News {
+        let (as_of, lines) = (stage.head(), [self.heard, stage.transcript().lines().len()]);
+        News { beat, as_of, lines, notes, feelings: feelings.filter(|feelings| self.felt.as_ref() != Some(feelings)) }
+    }
+
+    pub(super) fn variables(&self, stage: &Stage, settings: &Settings, news: &News) -> Value {
+        let [from, until] = news.lines;
+        let lines = &stage.transcript().lines()[..until];
+        let last = lines.iter().rev().find(|line| !self.said(line)).map(|line| told(line, settings, news.as_of));
         context! {
             name => &self.name,
-            beat => update.beat,
-            lines => self.news(lines, settings),
+            beat => news.beat,
+            lines => self.told(lines, from, settings, news.as_of),
             last_event => last,
-            feelings => update.feelings.as_ref().filter(|feelings| self.felt.as_ref() != Some(feelings)),
-            notes => &update.notes,
+            feelings => &news.feelings,
+            notes => &news.notes,
             is_fresh => settings.agent_mode == AgentMode::Fresh,
         }
     }
 
     /// What it is told of the transcript. In its own thread it has its own lines already.
-    fn news(&self, lines: &[Line], settings: &Settings) -> Vec<String> {
+    fn told(&self, lines: &[Line], from: usize, settings: &Settings, as_of: Seq) -> Vec<String> {
         match settings.agent_mode {
             AgentMode::Thread => {
-                lines[self.heard..].iter().filter(|line| !self.said(line)).map(|line| told(line, settings)).collect()
+                let others = lines[from..].iter().filter(|line| !self.said(line));
+                others.map(|line| told(line, settings, as_of)).collect()
             }
-            AgentMode::Fresh => recent(lines, settings),
+            AgentMode::Fresh => recent(lines, settings, as_of),
         }
     }
 
@@ -147,37 +153,42 @@ impl Player {
 
     /// What it was told and what it answered, as it came, is the past of its next request.
     pub(super) fn remember(&mut self, answer: &Arc<str>, mode: AgentMode) {
-        if let (Standing::Open { prompt, covers, feelings }, AgentMode::Thread) = (&self.standing, mode) {
-            self.thread.push(Role::User, prompt.clone());
-            self.thread.push(Role::Assistant, answer.clone());
-            self.heard = *covers;
+        if let (Standing::Open { told, feelings }, AgentMode::Thread) = (&self.standing, mode) {
+            self.heard = told.what.lines[1];
             // What its thread says already is said again only when it changes.
             self.felt.clone_from(feelings);
+            self.past.push(told.clone(), answer.clone());
         }
     }
 
-    pub(super) fn request(&self, agent: &Agent) -> Request {
+    pub(super) fn request(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Request {
         let prompt = match &self.standing {
-            Standing::Open { prompt, .. } => prompt.clone(),
-            Standing::Out | Standing::Spoke | Standing::Silent | Standing::Failed => "".into(),
+            Standing::Open { told, .. } => told.text(|news| self.write(stage, settings, news)),
+            Standing::Out | Standing::Spoke | Standing::Silent | Standing::Failed => Text::default(),
         };
-        Request { grammar: Some(self.grammar.clone()), ..self.ask_with(agent, prompt) }
+        let grammar = Some(grammar(&self.others(stage, settings)));
+        Request { grammar, ..self.ask_with(stage, settings, agent, prompt) }
     }
 
     /// The request for what it remembers, when all is over.
     pub(super) fn memory_request(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Request {
-        let lines = self.news(stage.transcript().lines(), settings);
+        let lines = self.told(stage.transcript().lines(), self.heard, settings, NOW);
         let variables = context! { name => &self.name, scene => &settings.name, lines => lines };
-        self.ask_with(agent, stage.templates().render("scene_memory.j2", &variables))
+        self.ask_with(stage, settings, agent, stage.templates().render("scene_memory.j2", &variables))
     }
 
-    fn ask_with(&self, agent: &Agent, prompt: Arc<str>) -> Request {
+    fn write(&self, stage: &Stage, settings: &Settings, news: &News) -> Text {
+        stage.templates().render("scene_update.j2", &self.variables(stage, settings, news))
+    }
+
+    fn ask_with(&self, stage: &Stage, settings: &Settings, agent: &Agent, prompt: Text) -> Request {
         let mut sampling = agent.sampling.clone();
         sampling.max_output_tokens.get_or_insert(MAX_OUTPUT_TOKENS);
+        let head = || stage.templates().render("scene_system.j2", &self.head(stage, settings, agent));
         Request {
             model: agent.model.clone(),
-            system: self.head.clone(),
-            thread: self.thread.clone(),
+            system: self.head.get(head),
+            thread: self.past.thread(|news| self.write(stage, settings, news)),
             prompt,
             shape: None,
             grammar: None,

@@ -4,8 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::follow::{Note, NoteKind};
+use super::{
+    SceneText,
+    follow::{Note, NoteKind},
+};
 use crate::{
+    Conversation,
+    format::Described,
     id::AgentId,
     setup::{BadSetup, Cast},
 };
@@ -103,16 +108,7 @@ impl Settings {
         Some(Note::to(speaker, NoteKind::Opening, text))
     }
 
-    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
-        let characters: Vec<AgentId> = cast.agents().iter().map(|agent| agent.name.clone()).collect();
-        let mut problems = self.problems(&characters);
-        if cast.crew().is_empty() {
-            problems.push("A scene needs a moderator".to_owned());
-        }
-        if problems.is_empty() { Ok(()) } else { Err(BadSetup::Scene(problems)) }
-    }
-
-    /// Everything that is wrong with a scene of these characters, in words for whoever wrote it.
+    /// Everything that is wrong with a scene of these characters, in words for its author.
     pub fn problems(&self, characters: &[AgentId]) -> Vec<String> {
         let mut problems = Vec::new();
         let mut check = |holds: bool, problem: &dyn Fn() -> String| {
@@ -163,5 +159,32 @@ impl Settings {
             called.push(name);
         }
         problems
+    }
+}
+
+impl Described for Settings {
+    fn title(&self) -> &str {
+        &self.name
+    }
+
+    fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+        let characters: Vec<AgentId> = cast.agents().iter().map(|agent| agent.name.clone()).collect();
+        let mut problems = self.problems(&characters);
+        if cast.crew().is_empty() {
+            problems.push("A scene needs a moderator".to_owned());
+        }
+        if problems.is_empty() { Ok(()) } else { Err(BadSetup::Settings(problems)) }
+    }
+
+    fn story(&self) -> Option<&str> {
+        self.story.as_deref()
+    }
+
+    fn plain_text(&self, conversation: &Conversation) -> Option<String> {
+        SceneText::of(conversation).map(|scene| scene.to_string())
+    }
+
+    fn markdown(&self, conversation: &Conversation) -> Option<String> {
+        SceneText::of(conversation).map(|scene| scene.to_markdown())
     }
 }

@@ -1,6 +1,6 @@
 //! What holds for every reply of a scene's character. The property test and the fuzz target share this file.
 
-use polylogue_core::bracket::{Action, MAX_TEXT, Problem, read};
+use polylogue_core::format::scene::bracket::{Action, MAX_TEXT, Problem, read};
 
 const OTHERS: [&str; 3] = ["Bob", "Charlie Brown", "Dr. [X], \"Jr\""];
 

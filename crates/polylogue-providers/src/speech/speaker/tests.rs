@@ -70,13 +70,14 @@ fn speech(line: u32, name: &str, text: &str, place: &[&str]) -> Speech {
         seq: Seq(u64::from(line)),
         at: Timestamp(0),
         speaker: Who::Agent(name.parse().expect("a name")),
-        kind: LineKind::Message,
+        kind: LineKind::MESSAGE,
         to: None,
         text: text.into(),
         ask: None,
         voice: None,
         delivery: Delivery::default(),
         cut_after: None,
+        cut_at: None,
         clip: ClipState::Wanted,
     };
     let session: SessionId = "0190b5a0-0000-7000-8000-000000000001".parse().expect("an id");

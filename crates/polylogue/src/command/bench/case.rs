@@ -10,7 +10,7 @@ use polylogue_core::{Reason, id::SessionId, setup::Change};
 use polylogue_providers::speech::EngineName;
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
-    port::{Journal, NoVoice, SystemClock},
+    port::{NoVoice, SystemClock},
 };
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
@@ -156,22 +156,25 @@ async fn run_reopen(name: String, events: u32) -> Result<Value, Failure> {
     }))
 }
 
-async fn play(journal: Arc<dyn Journal>, sessions: u32, turns: u32) -> Result<Duration, Failure> {
+async fn play(
+    journal: Arc<dyn polylogue_runtime::port::Store>,
+    sessions: u32,
+    turns: u32,
+) -> Result<Duration, Failure> {
     let hub = hub(journal);
     let began = Instant::now();
     let ids = run_sessions(&hub, sessions, turns).await?;
     let time = began.elapsed();
     for id in ids {
-        if hub.conversation(id).await?.stage().ended() != Some(Reason::CapReached) {
+        if hub.conversation(id).await?.stage().ended() != Some(Reason::CAP_REACHED) {
             return Err(Failure::internal("a session of the bench did not run to its end"));
         }
     }
     Ok(time)
 }
 
-fn hub(journal: Arc<dyn Journal>) -> Hub {
-    let ports =
-        Ports { model: Arc::new(instant::Instant), voice: Arc::new(NoVoice), journal, clock: Arc::new(SystemClock) };
+fn hub(store: Arc<dyn polylogue_runtime::port::Store>) -> Hub {
+    let ports = Ports::new(Arc::new(instant::Instant), Arc::new(NoVoice), store, Arc::new(SystemClock));
     Hub::new(ports, HubSettings::default())
 }
 

@@ -15,12 +15,9 @@ use polylogue_core::{Record, Setup, id::SessionId, setup::ModelRef};
 use polylogue_providers::script::Scripts;
 use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
-    port::{Journal, NoVoice, SystemClock},
+    port::{NoVoice, SystemClock},
 };
-use polylogue_server::{
-    AgentInfo, App, ChorusRequest, CollaborationRequest, DiscussionRequest, House, ModelInfo, Refusal, SceneRequest,
-    Settings, VoiceInfo, serve,
-};
+use polylogue_server::{AgentInfo, App, House, ModelInfo, Refusal, Request, Settings, VoiceInfo, serve};
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
 use tokio::{
@@ -58,21 +55,9 @@ struct BenchHouse {
 
 #[async_trait]
 impl House for BenchHouse {
-    async fn chorus(&self, _: ChorusRequest) -> Result<Setup, Refusal> {
+    async fn setup(&self, _: Request) -> Result<Setup, Refusal> {
         let setup = six_slots(&self.model).map_err(|failure| Refusal::internal(failure.message()))?;
         Ok(Setup { speech: false, ..setup })
-    }
-
-    async fn discussion(&self, _: DiscussionRequest) -> Result<Setup, Refusal> {
-        Err(Refusal::request("the bench has no discussions"))
-    }
-
-    async fn scene(&self, _: SceneRequest) -> Result<Setup, Refusal> {
-        Err(Refusal::request("the bench plays no scenes"))
-    }
-
-    async fn collaboration(&self, _: CollaborationRequest) -> Result<Setup, Refusal> {
-        Err(Refusal::request("here are only choruses"))
     }
 
     fn new_session_id(&self) -> Result<SessionId, Refusal> {
@@ -97,18 +82,14 @@ pub(super) async fn run(name: String, chats: u32) -> Result<Value, Failure> {
     let script = folder.path().join("replies.yaml");
     std::fs::write(&script, SCRIPT).map_err(|error| Failure::internal(error.to_string()))?;
     let model = ModelRef { provider: "script".into(), model: script.to_string_lossy().into() };
-    let store: Arc<dyn Journal> = Arc::new(SqliteJournal::open(folder.path().join("bench.db"))?);
+    let store = Arc::new(SqliteJournal::open(folder.path().join("bench.db"))?);
     let appended = Arc::new(Appended::default());
-    let journal: Arc<dyn Journal> = Arc::new(Overheard::new(store, vec![appended.clone()]));
-    let ports = Ports {
-        model: Arc::new(Scripts::default()),
-        voice: Arc::new(NoVoice),
-        journal: journal.clone(),
-        clock: Arc::new(SystemClock),
-    };
+    let journal = Arc::new(Overheard::new(store.clone(), vec![appended.clone()]));
+    let clock = Arc::new(SystemClock);
+    let ports = Ports::new(Arc::new(Scripts::default()), Arc::new(NoVoice), store.clone(), clock);
     let app = App::new(
-        Hub::new(ports, HubSettings::default()),
-        journal,
+        Hub::new(Ports { journal, ..ports }, HubSettings::default()),
+        store,
         Arc::new(BenchHouse { model }),
         Settings::new(folder.path().join("artifacts")),
     );

@@ -46,7 +46,7 @@ pub(super) fn round_robin(turns: u32) -> Result<Setup, Failure> {
     let speaker = cast.agents()[0].name.clone();
     Ok(Setup {
         id: new_id()?,
-        format: FormatSetup::Collaboration(Settings::new("go", speaker, turns)),
+        format: FormatSetup::new(Settings::new("go", speaker, turns)),
         cast,
         limits: Limits { max_tokens: u64::MAX, max_seconds: 86_400, ..Limits::default() },
         seed: 1,

@@ -9,8 +9,7 @@ use std::{
 use async_trait::async_trait;
 use polylogue_core::{
     Reason, Setup,
-    format::chorus::{Settings, Slot, SlotId},
-    id::Purpose,
+    format::chorus::{Settings, Slot, SlotId, purpose},
     line::Clip,
     money::Price,
     setup::{Agent, Cast, FormatSetup, Limits, ModelRef, Sampling},
@@ -35,17 +34,8 @@ impl Model for Slow {
         let own: u8 = id.agent.as_str().trim_start_matches("slot-").parse().unwrap_or(1);
         let next = own % SlotId::MAX + 1;
         let reply = match id.purpose {
-            Purpose::Comment => json!({"targetSlotId": next, "comment": "Well said.", "voice_profile": "plain"}),
-            Purpose::Contribute
-            | Purpose::Respond
-            | Purpose::Reply
-            | Purpose::Discuss
-            | Purpose::Act
-            | Purpose::Judge
-            | Purpose::Remember
-            | Purpose::Explain => {
-                json!({"text": "A home is a place.", "voice_profile": "plain"})
-            }
+            purpose::COMMENT => json!({"targetSlotId": next, "comment": "Well said.", "voice_profile": "plain"}),
+            _ => json!({"text": "A home is a place.", "voice_profile": "plain"}),
         };
         Ok(Reply { text: reply.to_string().into(), usage: None })
     }
@@ -65,12 +55,8 @@ impl Voice for Steady {
 /// Runs the chorus, and compares with three asks one after the other and the last turn's clips.
 pub(super) async fn run(name: String, ask_ms: u64, clip_ms: u64) -> Result<Value, Failure> {
     let (ask, clip) = (Duration::from_millis(ask_ms), Duration::from_millis(clip_ms));
-    let ports = Ports {
-        model: Arc::new(Slow(ask)),
-        voice: Arc::new(Steady(clip)),
-        journal: Arc::new(MemoryJournal::default()),
-        clock: Arc::new(SystemClock),
-    };
+    let (model, voice) = (Arc::new(Slow(ask)), Arc::new(Steady(clip)));
+    let ports = Ports::new(model, voice, Arc::new(MemoryJournal::default()), Arc::new(SystemClock));
     let hub = Hub::new(ports, HubSettings::default());
     let began = Instant::now();
     let id = hub.start(six_slots(&"slow/model".parse()?)?).await?;
@@ -78,7 +64,7 @@ pub(super) async fn run(name: String, ask_ms: u64, clip_ms: u64) -> Result<Value
     let time = began.elapsed();
     let conversation = hub.conversation(id).await?;
     let lines = conversation.stage().transcript().lines().len();
-    if conversation.stage().ended() != Some(Reason::Completed) || lines != 19 {
+    if conversation.stage().ended() != Some(Reason::COMPLETED) || lines != 19 {
         return Err(Failure::internal("the chorus of the bench did not run to its end"));
     }
     let least = ask * 3 + clip;
@@ -106,7 +92,7 @@ pub(super) fn six_slots(model: &ModelRef) -> Result<Setup, Failure> {
     let profile = polylogue_core::format::chorus::VoiceProfile { name: "plain".into(), description: "plain".into() };
     Ok(Setup {
         id: engine::new_session_id()?,
-        format: FormatSetup::Chorus(Settings { message: "What is a home?".into(), slots, voices: vec![profile] }),
+        format: FormatSetup::new(Settings { message: "What is a home?".into(), slots, voices: vec![profile] }),
         cast,
         limits: Limits::default(),
         seed: 1,

@@ -9,10 +9,10 @@ use std::{
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Reason, Setup,
+    Setup,
     ask::Request,
-    format::scene::{AgentMode, MODERATOR, Settings, WorldEvents},
-    id::{AgentId, Purpose},
+    format::scene::{AgentMode, MODERATOR, Settings, WorldEvents, purpose, reason},
+    id::AgentId,
     ledger::estimate_tokens,
     money::Price,
     setup::{Agent, Cast, FormatSetup, Limits, ModelRef, Sampling},
@@ -50,7 +50,7 @@ impl Model for Counting {
         let id = &call.ask.id;
         self.counts.lock().expect("nobody panics while counting").add(&id.agent, &call.ask.request);
         let text = match id.purpose {
-            Purpose::Act => line(id.agent.as_str(), id.turn),
+            purpose::ACT => line(id.agent.as_str(), id.turn),
             _ => r#"{"progress": 0.3, "goalReached": false, "naturalEnd": false, "onTrack": true}"#.to_owned(),
         };
         Ok(Reply { text: text.into(), usage: None })
@@ -122,16 +122,12 @@ pub(super) async fn run_tokens(name: String, beats: u32) -> Result<Value, Failur
 
 async fn play(beats: u32, characters: usize, ask_ms: u64, mode: AgentMode) -> Result<Counts, Failure> {
     let model = Arc::new(Counting { delay: Duration::from_millis(ask_ms), counts: Mutex::default() });
-    let ports = Ports {
-        model: model.clone(),
-        voice: Arc::new(NoVoice),
-        journal: Arc::new(MemoryJournal::default()),
-        clock: Arc::new(SystemClock),
-    };
+    let (store, clock) = (Arc::new(MemoryJournal::default()), Arc::new(SystemClock));
+    let ports = Ports::new(model.clone(), Arc::new(NoVoice), store, clock);
     let hub = Hub::new(ports, HubSettings::default());
     let id = hub.start(setup(beats, characters, mode, &"slow/model".parse()?)?).await?;
     hub.wait(id).await?;
-    if hub.conversation(id).await?.stage().ended() != Some(Reason::MaxBeatsExceeded) {
+    if hub.conversation(id).await?.stage().ended() != Some(reason::MAX_BEATS_EXCEEDED) {
         return Err(Failure::internal("the scene of the bench did not run to its end"));
     }
     let counts = std::mem::take(&mut *model.counts.lock().expect("nobody panics while counting"));
@@ -170,7 +166,7 @@ fn setup(beats: u32, characters: usize, mode: AgentMode, model: &ModelRef) -> Re
     };
     Ok(Setup {
         id: engine::new_session_id()?,
-        format: FormatSetup::Scene(settings),
+        format: FormatSetup::new(settings),
         cast: Cast::new(agents, Vec::new())?.with_crew(vec![agent(MODERATOR)?])?,
         limits: Limits { max_tokens: u64::MAX, ..Limits::default() },
         seed: 1,

@@ -26,8 +26,8 @@ pub(super) async fn run(common: &Common, engine: &Engine, limit: usize) -> Resul
 fn print_row(summary: &Summary, style: Style) {
     let id = summary.id.to_string();
     let when = summary.last_at.to_string();
-    let state =
-        summary.reason.map_or(if summary.is_waiting { "waiting" } else { "unfinished" }, |reason| reason.as_str());
+    let unended = if summary.is_waiting { "waiting" } else { "unfinished" };
+    let state = summary.reason.as_ref().map_or(unended, |reason| reason.as_str());
     output::line(format!(
         "{}  {}  {:<13}  {:<15}  {}",
         style.bold(&id[..8]),

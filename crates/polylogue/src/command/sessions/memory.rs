@@ -35,7 +35,7 @@ pub(super) async fn run(
         }
         Some(which) => {
             let forgotten = chosen(&memories, which)?;
-            engine.journal.forget(forgotten.iter().map(|memory| (memory.session, memory.seq)).collect()).await?;
+            engine.memories.forget(forgotten.iter().map(|memory| (memory.session, memory.seq)).collect()).await?;
             if common.json {
                 output::line(json!({"type": "forgotten", "memories": forgotten.len()}));
             } else {
@@ -52,7 +52,7 @@ pub(super) async fn run(
 async fn find(engine: &Engine, character: &str, story: Option<&str>) -> Result<Vec<Memory>, Failure> {
     for name in [character.to_owned(), character.to_lowercase()] {
         let id: AgentId = name.parse().map_err(|error| Failure::request(format!("{error}")))?;
-        let found = engine.journal.memories(&id, story, SHOWN).await?;
+        let found = engine.memories.memories(&id, story, SHOWN).await?;
         if !found.is_empty() {
             return Ok(found);
         }
@@ -78,7 +78,7 @@ fn of_story(story: Option<&str>) -> String {
 fn print(memory: &Memory, number: usize, style: Style) {
     let when = memory.at.to_string();
     let id = memory.session.to_string();
-    let from = format!("{} · {} · {} · session {}", memory.scene, memory.story, &when[..10], &id[..8]);
+    let from = format!("{} · {} · {} · session {}", memory.title, memory.story, &when[..10], &id[..8]);
     output::line(format!("{:>3}  {}", style.bold(&number.to_string()), style.dim(&from)));
     output::line(format!("{}\n", style.wrap(&memory.text, "     ")));
 }
@@ -86,9 +86,9 @@ fn print(memory: &Memory, number: usize, style: Style) {
 fn as_json(memory: &Memory, number: usize) -> serde_json::Value {
     json!({
         "number": number,
-        "character": memory.character,
+        "character": memory.agent,
         "story": memory.story,
-        "scene": memory.scene,
+        "scene": memory.title,
         "sessionId": memory.session,
         "seq": memory.seq,
         "at": memory.at.to_string(),

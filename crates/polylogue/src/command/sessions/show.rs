@@ -6,9 +6,8 @@ use polylogue_core::{
     Conversation,
     id::{LineId, Seq, SessionId},
     line::Line,
-    projection::{Costs, Outcome, PlayedScene, request_at, request_behind},
-    reply::Shape,
-    setup::FormatSetup,
+    projection::{Costs, Outcome, request_at, request_behind},
+    text::reply::Shape,
 };
 use serde_json::json;
 
@@ -16,14 +15,15 @@ use crate::{
     args::Common,
     engine::Engine,
     failure::Failure,
-    output,
-    view::{Style, costs_in_words, costs_of, in_style, state},
+    format, output,
+    view::{Style, costs_in_words, state},
 };
 
 pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCode, Failure> {
-    let conversation = engine.hub.conversation(id).await?;
+    let opened = engine.hub.open(id).await?;
+    let conversation = &opened.conversation;
     if common.json {
-        output::json(&Outcome::of(&conversation));
+        output::json(&Outcome::of(conversation));
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
@@ -36,36 +36,28 @@ pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> 
     output::line(style.dim(&format!("started {}", stage.started_at())));
     output::line("");
     for line in stage.transcript().lines() {
-        print_line(line, &conversation, style);
+        print_line(line, conversation, style);
     }
-    print_costs(&conversation, style);
-    if let FormatSetup::Scene(_) = setup.format {
-        let records = engine.hub.records(id).await?;
-        PlayedScene::of(&records).iter().for_each(|played| print_beats(played, style));
+    print_costs(conversation, style);
+    for what in stage.unread() {
+        output::line(format!("written by a newer Polylogue, and not readable here: {what}"));
+    }
+    let format = format::named(setup.format.name());
+    let rows = format.map(|format| format.costs(&opened, style)).unwrap_or_default();
+    if !rows.is_empty() {
+        output::line("");
+        rows.iter().for_each(output::line);
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What each beat cost.
-fn print_beats(played: &PlayedScene, style: Style) {
-    output::line("");
-    for beat in &played.beats {
-        let cached = format!("{} cached", beat.account.usage.cached);
-        output::line(format!(
-            "{:<16} {}  {}",
-            format!("beat {}", beat.number),
-            costs_of(&beat.account),
-            style.dim(&cached)
-        ));
-    }
 }
 
 /// A line with its number, which `--ask` takes, and its record, which `fork --at` takes.
 fn print_line(line: &Line, conversation: &Conversation, style: Style) {
     let numbers = format!("line {}, record {}", line.id, line.seq);
-    if let FormatSetup::Scene(settings) = &conversation.stage().setup().format {
+    let format = format::named(conversation.stage().setup().format.name());
+    if let Some(set) = format.and_then(|format| format.line(style, line, conversation)) {
         output::line(style.dim(&numbers));
-        return output::line(in_style(style, line, settings, conversation));
+        return output::line(set);
     }
     let to = line.to.as_ref().map(|to| format!(" → {to}")).unwrap_or_default();
     let name = style.name(&line.speaker, &format!("{}{to}", line.speaker), conversation);

@@ -2,8 +2,8 @@
 
 use polylogue_core::{
     Event, Record, Timestamp,
+    format::scene::{PlayedScene, SceneText, read_transcript},
     id::Seq,
-    projection::{PlayedScene, SceneText, read_transcript},
 };
 use serde_json::{Value, json};
 

@@ -1,0 +1,114 @@
+//! What a format is made of, and how the registry holds it.
+
+use std::fmt;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{Decision, FormatSetup, Recorded, Rules};
+use crate::{
+    Conversation,
+    event::Record,
+    id::SessionId,
+    line::LineKind,
+    purpose::Purpose,
+    reason::Reason,
+    setup::{BadSetup, Cast},
+    stage::Stage,
+};
+
+/// A format, by the settings that a session of it is set up with.
+pub trait Format: Described + Serialize + DeserializeOwned + Clone + PartialEq + 'static {
+    /// The name that it is recorded under.
+    const NAME: &'static str;
+    /// The purposes, kinds of lines and reasons that are its own.
+    const VOCABULARY: Vocabulary;
+    /// Its built-in prompt templates, by name.
+    const TEMPLATES: &'static [(&'static str, &'static str)];
+
+    /// What only this format decides.
+    type Decision: Recorded;
+    /// Its rules with their state.
+    type Rules: Rules + Clone + PartialEq;
+
+    /// The rules at the first record of a journal.
+    fn rules(&self, stage: &mut Stage, started: &Record) -> Self::Rules;
+}
+
+/// What shared code may ask of a format's settings.
+pub trait Described: fmt::Debug + Send + Sync {
+    /// What the session is about, in the words of the person who started it.
+    fn title(&self) -> &str;
+
+    /// Whether a session can be played with these settings and this cast.
+    fn check(&self, cast: &Cast) -> Result<(), BadSetup>;
+
+    /// Whether a session of it can answer in a room.
+    fn answers_in_rooms(&self) -> bool {
+        false
+    }
+
+    /// Whether it begins with a person's turn.
+    fn awaits_person(&self) -> bool {
+        false
+    }
+
+    /// The story that the session is part of.
+    fn story(&self) -> Option<&str> {
+        None
+    }
+
+    /// Files besides the clips that a session leaves when it ends, relative to the artifacts folder.
+    fn artifacts(&self, _session: SessionId) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What a transcript is headed with, where the usual heading would not be true.
+    fn heading(&self, _cast: &Cast) -> Option<String> {
+        None
+    }
+
+    /// The transcript as plain text, where it has a form of its own.
+    fn plain_text(&self, _conversation: &Conversation) -> Option<String> {
+        None
+    }
+
+    /// The transcript as Markdown, where it has a form of its own.
+    fn markdown(&self, _conversation: &Conversation) -> Option<String> {
+        None
+    }
+
+    /// What this version cannot read of it.
+    fn unread(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The names that a format brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct Vocabulary {
+    pub purposes: &'static [Purpose],
+    pub kinds: &'static [LineKind],
+    pub reasons: &'static [Reason],
+}
+
+/// A format as the registry holds it: how what was recorded becomes its types again.
+pub(crate) struct Definition {
+    pub(super) name: &'static str,
+    pub(super) vocabulary: Vocabulary,
+    pub(super) templates: &'static [(&'static str, &'static str)],
+    pub(super) settings: fn(Map<String, Value>) -> serde_json::Result<FormatSetup>,
+    pub(super) decision: fn(&str) -> serde_json::Result<Decision>,
+}
+
+impl Definition {
+    pub(super) const fn of<F: Format>() -> Definition {
+        Definition {
+            name: F::NAME,
+            vocabulary: F::VOCABULARY,
+            templates: F::TEMPLATES,
+            settings: |map| serde_json::from_value::<F>(Value::Object(map)).map(FormatSetup::new),
+            decision: |json| serde_json::from_str::<F::Decision>(json).map(Decision::new),
+        }
+    }
+}

@@ -1,0 +1,511 @@
+//! Discussion: a fixed order, one at a time; a person has a place in the order and is waited for. It is complete
+//! after the last turn of the last round.
+//!
+//! Nobody's turn is ever lost: an agent that cannot be reached, or says nothing twice, has had its turn, and that
+//! is on record. What a turn led to, and whose is next, is an event of its own, so that the rows of a turn follow
+//! from the records that were written with it.
+
+mod answer;
+mod settings;
+mod view;
+mod vocabulary;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use minijinja::{Value, context};
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    settings::{Participant, Role, Settings, Who},
+    view::{
+        AgentRow, DiscussionChange, DiscussionEntry, DiscussionState, DiscussionStatus, LogRow, Metadata, ModelConfig,
+        NotADiscussion, ParticipantRow, ProjectRow, discussion_changes,
+    },
+    vocabulary::purpose,
+};
+use super::{Decided, Format, Happened, Place, Reaction, Recorded, Remark, Rules, Vocabulary, Wants};
+use crate::{
+    ask::{Request, Text},
+    event::{CallFailure, Event, FailureKind, Record},
+    id::{AgentId, AskId, PersonId},
+    line::{Delivery, Line, LineKind, Speaker},
+    prompt::Templates,
+    reason::{Ending, Reason},
+    setup::{BadSetup, Cast, Change},
+    stage::Stage,
+    step::Rejected,
+    thread::{Kept, Past, Told},
+};
+
+/// How many agents speak one after the other without a word from a person; then it pauses.
+pub const MAX_TURN_ITERATIONS: u32 = 20;
+
+/// What only a discussion decides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Decision {
+    /// Before anybody spoke: others take part, or in another order.
+    Reseated { participants: Vec<Participant>, cast: Cast },
+    /// An agent said nothing, and is asked once more, told why.
+    Reasked { ask: AskId, problem: String },
+    /// A participant has had their turn; what they said is the line before this.
+    TurnTaken {
+        turn: Turn,
+        /// Why they said nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<TurnFailure>,
+        /// Whose turn it is now; nobody's after the last.
+        next: Option<Turn>,
+    },
+}
+
+impl Decided for Decision {
+    fn is_consequence(&self) -> bool {
+        match self {
+            Decision::Reseated { .. } => false,
+            Decision::Reasked { .. } | Decision::TurnTaken { .. } => true,
+        }
+    }
+
+    fn ask(&self) -> Option<&AskId> {
+        match self {
+            Decision::Reasked { ask, .. } => Some(ask),
+            Decision::Reseated { .. } | Decision::TurnTaken { .. } => None,
+        }
+    }
+
+    fn awaits_person(&self) -> Option<bool> {
+        match self {
+            Decision::Reseated { participants, .. } => Some(participants.first().is_some_and(Participant::is_person)),
+            Decision::TurnTaken { next, .. } => Some(next.as_ref().is_some_and(|turn| turn.participant.is_person())),
+            Decision::Reasked { .. } => None,
+        }
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        match self {
+            Decision::Reasked { ask, problem } => {
+                Some(Remark::info(format!("nothing was said, and it is asked for again: {ask}: {problem}")))
+            }
+            Decision::TurnTaken { turn, failure: Some(failure), .. } => {
+                let (speaker, round, message) = (turn.participant.name(), turn.round, &failure.message);
+                Some(Remark::warning(format!("{speaker} says nothing in round {round}: {message}")))
+            }
+            Decision::TurnTaken { failure: None, .. } | Decision::Reseated { .. } => None,
+        }
+    }
+}
+
+impl Recorded for Decision {
+    const FORMAT: &'static str = Settings::NAME;
+}
+
+impl Format for Settings {
+    const NAME: &'static str = "discussion";
+    const VOCABULARY: Vocabulary = vocabulary::VOCABULARY;
+    const TEMPLATES: &'static [(&'static str, &'static str)] = &[
+        ("discussion_again.j2", include_str!("templates/discussion_again.j2")),
+        ("discussion_system.j2", include_str!("templates/discussion_system.j2")),
+        ("discussion_turn.j2", include_str!("templates/discussion_turn.j2")),
+    ];
+
+    type Decision = Decision;
+    type Rules = Discussion;
+
+    fn rules(&self, stage: &mut Stage, _: &Record) -> Discussion {
+        let discussion = Discussion::new(self);
+        stage.set_waiting(discussion.awaited().is_some());
+        discussion
+    }
+}
+
+/// One participant's chance to speak.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The place in the order, from 0.
+    pub index: u32,
+    /// From 1.
+    pub round: u32,
+    #[serde(flatten)]
+    pub participant: Participant,
+}
+
+/// Why a turn passed without a word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnFailure {
+    /// What became of the call; `None` when it brought replies without words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<FailureKind>,
+    pub message: String,
+}
+
+/// The state of a discussion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discussion {
+    title: Arc<str>,
+    topic: Option<Arc<str>>,
+    participants: Vec<Participant>,
+    seats: BTreeMap<AgentId, Seat>,
+    /// The place in the order whose turn it is.
+    index: usize,
+    round: u32,
+    max_rounds: u32,
+    has_begun: bool,
+    /// Turns of agents since a person last did something.
+    agent_turns: u32,
+    /// Why the agent whose turn it is was asked once more.
+    again: Option<String>,
+    /// What the agent whose turn it is is told.
+    prompt: Kept,
+}
+
+/// What an agent knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Seat {
+    head: Kept,
+    past: Past<News>,
+    /// How many lines of the transcript it has been told.
+    heard: usize,
+}
+
+/// What an agent is told at its turn, before it is written: everything that it has not heard yet.
+#[derive(Clone, Debug, PartialEq)]
+struct News {
+    name: AgentId,
+    /// The lines of the transcript, from and to.
+    lines: [usize; 2],
+    round: u32,
+    max_rounds: u32,
+    has_spoken: bool,
+}
+
+impl Discussion {
+    fn new(settings: &Settings) -> Self {
+        let mut discussion = Discussion {
+            title: settings.title.clone(),
+            topic: settings.topic.clone(),
+            participants: Vec::new(),
+            seats: BTreeMap::new(),
+            index: 0,
+            round: 1,
+            max_rounds: settings.max_rounds,
+            has_begun: false,
+            agent_turns: 0,
+            again: None,
+            prompt: Kept::default(),
+        };
+        discussion.seat(settings.participants.clone());
+        discussion
+    }
+
+    /// Gives everybody their place.
+    fn seat(&mut self, participants: Vec<Participant>) {
+        let agents = participants.iter().filter_map(|participant| match &participant.who {
+            Who::Agent(name) => Some(name.clone()),
+            Who::Person(_) => None,
+        });
+        self.seats = agents.map(|name| (name, Seat::default())).collect();
+        self.participants = participants;
+    }
+
+    /// What the fixed head of an agent's requests is filled with.
+    fn head(&self, name: &AgentId, cast: &Cast) -> Value {
+        let listed = |participant: &Participant| {
+            context! { name => participant.name(), role => participant.role.as_str() }
+        };
+        let all: Vec<Value> = self.participants.iter().map(listed).collect();
+        let own = self.participants.iter().find(|participant| participant.name() == name.as_str());
+        context! {
+            title => &self.title,
+            topic => self.topic.as_ref(),
+            name => name.as_str(),
+            role => own.map(|own| own.role.as_str()),
+            participants => &all,
+            persona => cast.agent(name).and_then(|agent| agent.persona.as_ref()),
+        }
+    }
+
+    fn try_heads(&self, templates: &Templates, cast: &Cast) -> Result<(), BadSetup> {
+        let mut heads = self.seats.keys().map(|name| self.head(name, cast));
+        heads.try_for_each(|head| templates.try_render("discussion_system.j2", &head).map(|_| ()))
+    }
+
+    fn variables(&self, news: &News, entries: &[Value]) -> Value {
+        let News { name, round, max_rounds, has_spoken, .. } = news;
+        context! { name => name.as_str(), entries, has_spoken, round, max_rounds }
+    }
+
+    /// What this agent is told about everything up to a line.
+    fn news(&self, name: &AgentId, seat: &Seat, until: usize) -> News {
+        let (round, max_rounds, has_spoken) = (self.round, self.max_rounds, !seat.past.is_empty());
+        News { name: name.clone(), lines: [seat.heard, until], round, max_rounds, has_spoken }
+    }
+
+    fn write(&self, stage: &Stage, news: &News) -> Text {
+        let [from, until] = news.lines;
+        let entry = |line: &Line| {
+            let by = self.participants.iter().find(|participant| participant.is(&line.speaker))?;
+            Some(context! { name => by.name(), role => by.role.as_str(), text => &line.text })
+        };
+        let entries: Vec<Value> = stage.transcript().lines()[from..until].iter().filter_map(entry).collect();
+        stage.templates().render("discussion_turn.j2", &self.variables(news, &entries))
+    }
+
+    /// Whose turn it is; `None` after the last.
+    fn turn(&self) -> Option<Turn> {
+        self.turn_at(self.index, self.round)
+    }
+
+    fn turn_at(&self, index: usize, round: u32) -> Option<Turn> {
+        let participant = self.participants[index].clone();
+        (round <= self.max_rounds).then_some(Turn { index: index as u32, round, participant })
+    }
+
+    /// The place after this one.
+    fn after(&self, index: usize, round: u32) -> (usize, u32) {
+        if index + 1 < self.participants.len() { (index + 1, round) } else { (0, round + 1) }
+    }
+
+    fn awaited(&self) -> Option<PersonId> {
+        match self.turn()?.participant.who {
+            Who::Person(person) => Some(person),
+            Who::Agent(_) => None,
+        }
+    }
+
+    /// The turn that is now is over.
+    fn taken(&self, failure: Option<TurnFailure>) -> Option<Event> {
+        let (turn, next) = (self.turn()?, self.after(self.index, self.round));
+        Some(Event::decision(Decision::TurnTaken { turn, failure, next: self.turn_at(next.0, next.1) }))
+    }
+
+    /// An agent has nothing to show for its turn: once it is asked again, then the turn passes on.
+    fn nothing_said(&self, ask: &AskId, kind: Option<FailureKind>, problem: String) -> Vec<Event> {
+        if self.again.is_none() {
+            return vec![Event::decision(Decision::Reasked { ask: ask.clone(), problem })];
+        }
+        self.taken(Some(TurnFailure { kind, message: format!("nothing was said, twice: {problem}") }))
+            .into_iter()
+            .collect()
+    }
+
+    fn fold(&mut self, stage: &mut Stage, decision: &Decision) {
+        match decision {
+            Decision::Reseated { participants, cast } => {
+                self.seat(participants.clone());
+                stage.set_cast(cast.clone());
+            }
+            Decision::Reasked { ask, problem } => {
+                self.again = Some(problem.clone());
+                // A call that failed has spent its attempt already.
+                let place = Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() };
+                if stage.ask_at(place) == *ask {
+                    stage.spend_attempt(ask);
+                }
+            }
+            Decision::TurnTaken { turn, .. } => {
+                (self.index, self.round) = self.after(turn.index as usize, turn.round);
+                self.has_begun = true;
+                self.again = None;
+                self.agent_turns = match turn.participant.who {
+                    Who::Agent(_) => self.agent_turns + 1,
+                    Who::Person(_) => 0,
+                };
+            }
+        }
+    }
+
+    /// What an agent was told and what it said become part of its past.
+    fn remember(&mut self, name: &AgentId, text: &Arc<str>, stage: &Stage) {
+        let lines = stage.transcript().lines().len();
+        let Some(seat) = self.seats.get(name) else { return };
+        // The last line is what it said.
+        let news = self.news(name, seat, lines - 1);
+        let told = Told::with(news, std::mem::take(&mut self.prompt));
+        if let Some(seat) = self.seats.get_mut(name) {
+            seat.past.push(told, text.clone());
+            seat.heard = lines;
+        }
+    }
+
+    fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
+        let mut repairs = Vec::new();
+        let own = &self.participants[self.index];
+        let stops = stage.cast().agent(&ask.agent).map(|agent| agent.sampling.stop.as_slice()).unwrap_or_default();
+        let Some(words) = answer::read(text, own, &self.participants, stops, &mut repairs) else {
+            let problem = if text.trim().is_empty() {
+                "it is empty".to_owned()
+            } else {
+                let stops: Vec<String> = stops.iter().map(|stop| format!("{stop:?}")).collect();
+                format!("nothing stands before the first {}, which end a reply", stops.join(" or "))
+            };
+            return Reaction { repairs, events: self.nothing_said(ask, None, problem) };
+        };
+        let line = Event::LineSpoken {
+            speaker: Speaker::Agent(ask.agent.clone()),
+            kind: LineKind::MESSAGE,
+            text: words.into(),
+            ask: Some(ask.clone()),
+            to: None,
+            voice: None,
+            delivery: Delivery::default(),
+        };
+        Reaction { repairs, events: [line].into_iter().chain(self.taken(None)).collect() }
+    }
+
+    fn failed(&self, ask: &AskId, failure: &CallFailure) -> Vec<Event> {
+        match failure.kind {
+            // A reply that began with a stop sequence arrives as no reply at all.
+            FailureKind::BadResponse => self.nothing_said(ask, Some(failure.kind), failure.message.clone()),
+            FailureKind::Timeout
+            | FailureKind::RateLimited
+            | FailureKind::Overloaded
+            | FailureKind::Unauthorized
+            | FailureKind::Refused
+            | FailureKind::ContextTooLong
+            | FailureKind::Network
+            | FailureKind::Rejected
+            | FailureKind::Unavailable
+            | FailureKind::ScriptChanged => {
+                let failure = TurnFailure { kind: Some(failure.kind), message: failure.message.clone() };
+                self.taken(Some(failure)).into_iter().collect()
+            }
+        }
+    }
+
+    fn reseat(&self, stage: &Stage, participants: &[Participant], cast: &Cast) -> Result<Reaction, Rejected> {
+        if self.has_begun || stage.anything_open() {
+            return Err(Rejected::Begun);
+        }
+        settings::check_seats(participants, cast)?;
+        let mut ahead = self.clone();
+        ahead.seat(participants.to_vec());
+        ahead.try_heads(stage.templates(), cast)?;
+        let (participants, cast) = (participants.to_vec(), cast.clone());
+        Ok(Reaction::events(vec![Event::decision(Decision::Reseated { participants, cast })]))
+    }
+}
+
+impl Rules for Discussion {
+    fn wants(&self, _: &Stage) -> Wants {
+        match self.turn() {
+            None => Wants::End(Reason::COMPLETED),
+            Some(Turn { participant: Participant { who: Who::Person(person), .. }, .. }) => Wants::Await(person),
+            Some(_) if self.agent_turns >= MAX_TURN_ITERATIONS => Wants::End(Reason::CAP_REACHED),
+            Some(Turn { round, participant: Participant { who: Who::Agent(agent), .. }, .. }) => {
+                Wants::Asks(vec![Place { purpose: purpose::DISCUSS, turn: round, agent }])
+            }
+        }
+    }
+
+    fn request(&self, stage: &Stage, ask: &AskId) -> Request {
+        let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
+        let (seat, templates) = (&self.seats[&ask.agent], stage.templates());
+        let until = stage.transcript().lines().len();
+        let mut prompt = self.prompt.get(|| self.write(stage, &self.news(&ask.agent, seat, until)));
+        if let Some(problem) = &self.again {
+            let again = templates.render("discussion_again.j2", &context! { problem => problem });
+            prompt = format!("{prompt}{again}").into();
+        }
+        Request {
+            model: agent.model.clone(),
+            system: seat.head.get(|| templates.render("discussion_system.j2", &self.head(&ask.agent, stage.cast()))),
+            thread: seat.past.thread(|news| self.write(stage, news)),
+            prompt,
+            shape: None,
+            grammar: None,
+            sampling: agent.sampling.clone(),
+        }
+    }
+
+    fn try_templates(&self, stage: &Stage) -> Result<(), BadSetup> {
+        self.try_heads(stage.templates(), stage.cast())?;
+        let example = context! { name => "name", role => "role", text => "text" };
+        let (name, seat) = self.seats.first_key_value().expect("an agent takes part");
+        let variables = self.variables(&News { has_spoken: true, ..self.news(name, seat, 0) }, &[example]);
+        stage.templates().try_render("discussion_turn.j2", &variables)?;
+        stage.templates().try_render("discussion_again.j2", &context! { problem => "problem" }).map(|_| ())
+    }
+
+    fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
+        match happened {
+            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
+            Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(ask, failure))),
+            Happened::Heard { .. } => Ok(Reaction::events(self.taken(None).into_iter().collect())),
+            Happened::Clipped { .. } => Ok(Reaction::default()),
+            Happened::Proposed(decision) => match decision.open() {
+                Some(Decision::Reseated { participants, cast }) => self.reseat(stage, participants, cast),
+                Some(Decision::Reasked { .. } | Decision::TurnTaken { .. }) | None => Err(Rejected::NotForOthers),
+            },
+        }
+    }
+
+    fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
+        if self.awaited().as_ref() == Some(who) { Ok(()) } else { Err(Rejected::NotYourTurn(who.clone())) }
+    }
+
+    /// A pause is ended by resuming, not by the next word.
+    fn may_reopen(&self, _: &Stage, reason: Reason) -> Result<(), Rejected> {
+        Err(match reason.ending() {
+            Ending::BrokenOff | Ending::UsedUp => Rejected::Paused,
+            Ending::Limit => Rejected::StillAtLimit(reason),
+            Ending::Complete | Ending::Unknown => Rejected::Ended(reason),
+        })
+    }
+
+    /// A pause needs nothing to be gone on from, and a complete discussion more rounds.
+    fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
+        match reason.ending() {
+            Ending::BrokenOff | Ending::UsedUp => Ok(()),
+            Ending::Limit if stage.is_raised(reason, change) => Ok(()),
+            Ending::Limit => Err(Rejected::StillAtLimit(reason)),
+            Ending::Complete if change.max_rounds > Some(self.max_rounds) => Ok(()),
+            Ending::Complete | Ending::Unknown => Err(Rejected::Complete(reason)),
+        }
+    }
+
+    fn counter(&self, ask: &AskId) -> String {
+        format!("round {} of {}", ask.turn, self.max_rounds)
+    }
+
+    fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>> {
+        let notice = match reason {
+            Reason::COMPLETED => format!("Discussion completed after round {}.", self.max_rounds),
+            Reason::CANCELLED => "Discussion paused.".to_owned(),
+            Reason::CAP_REACHED => {
+                format!("Discussion paused: {MAX_TURN_ITERATIONS} turns of agents without a word from a person.")
+            }
+            limit => format!("Discussion paused: {}.", stage.limit_in_words(limit)?),
+        };
+        Some(notice.into())
+    }
+
+    fn apply(&mut self, stage: &mut Stage, record: &Record) {
+        match &record.event {
+            Event::HumanSpoke { .. } => self.prompt.clear(),
+            Event::LineSpoken { speaker: Speaker::Agent(name), text, .. } => self.remember(name, text, stage),
+            Event::Decided(decision) => {
+                if let Some(decision) = decision.open() {
+                    self.prompt.clear();
+                    self.fold(stage, decision);
+                }
+            }
+            Event::Resumed { change, .. } | Event::Forked { change, .. } => {
+                self.agent_turns = 0;
+                self.max_rounds = change.max_rounds.unwrap_or(self.max_rounds);
+                self.prompt.clear();
+            }
+            Event::Started { .. }
+            | Event::Asked { .. }
+            | Event::Answered { .. }
+            | Event::AskFailed { .. }
+            | Event::AskCut { .. }
+            | Event::LineSpoken { .. }
+            | Event::LineCut { .. }
+            | Event::ClipMade { .. }
+            | Event::ClipFailed { .. }
+            | Event::Ended { .. } => {}
+        }
+        stage.set_waiting(self.awaited().is_some());
+    }
+}

@@ -1,0 +1,536 @@
+//! Scene: every beat all characters get the update at once, and each speaks, interrupts, reacts or stays silent
+//! as it pleases; then the moderator judges the beat, and the scene goes on or ends.
+//!
+//! A beat has two phases: the characters, all at once, then the judgement. What follows from a judgement, up to
+//! the beginning of the next beat, is decided together with it. A character that fails is missed for one beat,
+//! a moderator that fails for one judgement: neither ends the scene.
+
+mod act;
+pub mod bracket;
+mod director;
+mod follow;
+mod grammar;
+mod judge;
+mod judgement;
+mod mood;
+mod pace;
+mod player;
+mod recall;
+mod relations;
+mod repetition;
+mod settings;
+mod told;
+mod view;
+mod vocabulary;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use minijinja::context;
+use serde::{Deserialize, Serialize};
+
+use self::{
+    director::{Director, Report},
+    pace::Pace,
+    player::{Player, Standing},
+    told::NOW,
+};
+pub use self::{
+    follow::{Note, NoteKind},
+    judgement::{ArcState, Judgement, OnCharacter, Shift},
+    mood::Mood,
+    recall::{Budget, recall},
+    relations::Relations,
+    settings::{AgentMode, Scheduled, Settings, WorldEvents},
+    view::{
+        Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
+        SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, read_transcript, titled,
+    },
+    vocabulary::{kind, purpose, reason},
+};
+use super::{Decided, Format, Happened, Place, Reaction, Recorded, Rules, Vocabulary, Wants};
+use crate::{
+    Conversation,
+    ask::Request,
+    event::{CallFailure, Event, Record},
+    id::{AgentId, AskId, LineId, PersonId},
+    line::{Delivery, Line, LineKind, Speaker},
+    reason::{Ending, Reason},
+    setup::BadSetup,
+    stage::{Stage, Words},
+    step::Rejected,
+};
+
+/// The moderator's name in the cast.
+pub const MODERATOR: &str = "moderator";
+/// The name of the one who stands in for it.
+pub const STAND_IN: &str = "moderator-fallback";
+
+/// The most of a memory that is kept.
+const MAX_MEMORY_CHARS: usize = 600;
+
+/// What only a scene decides. Beats are counted from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Decision {
+    /// A character chose to say nothing.
+    StayedSilent {
+        ask: AskId,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        nonverbal: Vec<Arc<str>>,
+    },
+    /// A reply was not in its form: what was wrong, and what was made of it.
+    Salvaged {
+        ask: AskId,
+        problems: Vec<bracket::Problem>,
+    },
+    /// A judgement could not be read, and is asked for once more.
+    Reasked {
+        ask: AskId,
+        problem: String,
+    },
+    Judged {
+        beat: u32,
+        judgement: Judgement,
+    },
+    /// The scene goes on without a judgement of this beat.
+    Unjudged {
+        beat: u32,
+        problem: String,
+        /// Who judges from now on, if it is another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stands_in: Option<AgentId>,
+    },
+    BeatEnded {
+        beat: u32,
+        spoke: Vec<AgentId>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failed: Vec<AgentId>,
+        /// Whether everything that was said had been said before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_circling: bool,
+        moods: BTreeMap<AgentId, Mood>,
+    },
+    BeatBegun {
+        beat: u32,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<Note>,
+    },
+    Concluded {
+        #[serde(deserialize_with = "Reason::known")]
+        reason: Reason,
+        goal_achieved: bool,
+    },
+    /// What a character takes along from the scene.
+    Remembered {
+        character: AgentId,
+        text: Arc<str>,
+    },
+    /// A character takes nothing along: why.
+    NotRemembered {
+        character: AgentId,
+        problem: String,
+    },
+}
+
+impl Decided for Decision {
+    fn ask(&self) -> Option<&AskId> {
+        match self {
+            Decision::StayedSilent { ask, .. } | Decision::Salvaged { ask, .. } | Decision::Reasked { ask, .. } => {
+                Some(ask)
+            }
+            _ => None,
+        }
+    }
+
+    fn remembered(&self) -> Option<(&AgentId, &Arc<str>)> {
+        match self {
+            Decision::Remembered { character, text } => Some((character, text)),
+            _ => None,
+        }
+    }
+}
+
+impl Recorded for Decision {
+    const FORMAT: &'static str = Settings::NAME;
+}
+
+impl Format for Settings {
+    const NAME: &'static str = "scene";
+    const VOCABULARY: Vocabulary = vocabulary::VOCABULARY;
+    const TEMPLATES: &'static [(&'static str, &'static str)] = &[
+        ("scene_again.j2", include_str!("templates/scene_again.j2")),
+        ("scene_memory.j2", include_str!("templates/scene_memory.j2")),
+        ("scene_moderator_beat.j2", include_str!("templates/scene_moderator_beat.j2")),
+        ("scene_moderator_system.j2", include_str!("templates/scene_moderator_system.j2")),
+        ("scene_system.j2", include_str!("templates/scene_system.j2")),
+        ("scene_update.j2", include_str!("templates/scene_update.j2")),
+    ];
+
+    type Decision = Decision;
+    type Rules = Scene;
+
+    fn rules(&self, stage: &mut Stage, started: &Record) -> Scene {
+        Scene::new(self, stage, started)
+    }
+}
+
+/// The state of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    settings: Arc<Settings>,
+    max_beats: u32,
+    beat: u32,
+    /// Where the beat before this one begins in the transcript, and where this one does.
+    begins: [usize; 2],
+    players: Vec<Player>,
+    director: Director,
+    pace: Pace,
+    relations: Relations,
+    arcs: BTreeMap<AgentId, ArcState>,
+    /// How many beats are over.
+    beats: u32,
+    over: Option<Reason>,
+}
+
+impl Scene {
+    fn new(settings: &Settings, stage: &mut Stage, started: &Record) -> Self {
+        let mut scene = Scene {
+            settings: Arc::new(settings.clone()),
+            max_beats: settings.max_beats,
+            beat: 0,
+            begins: [0, 0],
+            players: stage.cast().agents().iter().map(|agent| Player::new(agent, settings)).collect(),
+            director: Director::new(settings, stage.cast()),
+            pace: Pace::default(),
+            relations: Relations::default(),
+            arcs: BTreeMap::new(),
+            beats: 0,
+            over: None,
+        };
+        if let WorldEvents::At(events) = &settings.events {
+            for event in events.iter().filter(|event| event.beat == 0) {
+                stage.say(started, Words::of(Speaker::Moderator, kind::EVENT, event.text.clone()));
+            }
+        }
+        scene.begin(stage, 0, settings.opening().as_slice());
+        scene
+    }
+
+    fn player(&self, agent: &AgentId) -> Option<&Player> {
+        self.players.iter().find(|player| player.id == *agent)
+    }
+
+    fn player_mut(&mut self, agent: &AgentId) -> Option<&mut Player> {
+        self.players.iter_mut().find(|player| player.id == *agent)
+    }
+
+    fn who(&self, which: impl Fn(&Player) -> bool) -> Vec<AgentId> {
+        self.players.iter().filter(|player| which(player)).map(|player| player.id.clone()).collect()
+    }
+
+    /// Opens a beat for everybody; the first is the initial speaker's alone, if there is one.
+    fn begin(&mut self, stage: &Stage, beat: u32, notes: &[Note]) {
+        self.beat = beat;
+        self.begins = [self.begins[1], stage.transcript().lines().len()];
+        for at in 0..self.players.len() {
+            let plays = beat > 0 || self.settings.initial_speaker.as_ref().is_none_or(|id| *id == self.players[at].id);
+            if !plays {
+                self.players[at].standing = Standing::Out;
+                continue;
+            }
+            let player = &self.players[at];
+            let own = notes.iter().filter(|note| note.is_for(&player.id)).map(|note| note.text.clone()).collect();
+            let feelings = self.feelings_of(player);
+            self.players[at].open(stage, beat, own, feelings);
+        }
+    }
+
+    /// The moods and what is between the characters, in one line, as one of them sees it.
+    fn feelings_of(&self, player: &Player) -> Option<Arc<str>> {
+        let mut parts = Vec::new();
+        if player.has_mood() {
+            parts.push(format!("you are {}", player.mood));
+        }
+        for other in self.players.iter().filter(|other| other.id != player.id && other.has_mood()) {
+            parts.push(format!("{} seems {}", other.name, other.mood));
+        }
+        for (other, value) in self.relations.of(&player.id) {
+            parts.push(format!("you and {} are {}", self.settings.name_of(other), Relations::word(value)));
+        }
+        (!parts.is_empty()).then(|| parts.join("; ").into())
+    }
+
+    /// The same as the moderator sees it.
+    fn feelings(&self) -> Option<Arc<str>> {
+        let moods = self.players.iter().filter(|player| player.has_mood());
+        let moods = moods.map(|player| format!("{} {}", player.name, player.mood));
+        let pairs = self.relations.pairs().map(|(one, other, value)| {
+            let (one, other) = (self.settings.name_of(one), self.settings.name_of(other));
+            format!("{one} and {other} {} ({value})", Relations::word(value))
+        });
+        let parts: Vec<String> = moods.chain(pairs).collect();
+        (!parts.is_empty()).then(|| parts.join("; ").into())
+    }
+
+    fn report(&self) -> Report {
+        let names = |standing: &Standing| -> Vec<Arc<str>> {
+            self.players
+                .iter()
+                .filter(|player| player.standing == *standing)
+                .map(|player| player.name.clone())
+                .collect()
+        };
+        Report {
+            beat: self.beat,
+            max_beats: self.max_beats,
+            begins: self.begins[1],
+            silent: names(&Standing::Silent),
+            failed: names(&Standing::Failed),
+            stuck: self.pace.stuck(),
+            feelings: self.feelings(),
+        }
+    }
+
+    fn conclude(&mut self, reason: Reason) {
+        self.over = Some(reason);
+        let is_played = reason.ending() == Ending::Complete || reason.ending() == Ending::UsedUp;
+        let owes = is_played && self.settings.memory && self.settings.story.is_some();
+        self.players.iter_mut().for_each(|player| player.owes_memory = owes);
+    }
+
+    /// A scene that could not go on for want of beats or of anybody to ask goes on with another beat.
+    fn go_on(&mut self, stage: &Stage) {
+        let is_open = match self.over {
+            Some(reason::MAX_BEATS_EXCEEDED) => self.beat + 1 < self.max_beats,
+            Some(Reason::FAILED) => {
+                self.pace.reach_again();
+                true
+            }
+            _ => false,
+        };
+        if is_open {
+            self.over = None;
+            self.begin(stage, self.beat + 1, &[]);
+        }
+    }
+
+    fn fold_decision(&mut self, stage: &mut Stage, decision: &Decision) {
+        match decision {
+            Decision::StayedSilent { ask, .. } => self.stand(&ask.agent, Standing::Silent),
+            Decision::Salvaged { .. } => {}
+            Decision::Reasked { ask, problem } => {
+                stage.spend_attempt(ask);
+                self.director.ask_again(problem);
+            }
+            Decision::Judged { judgement, .. } => {
+                self.director.judged(self.settings.agent_mode);
+                self.arcs = self.arcs_with(Some(judgement));
+                judgement.relations.iter().for_each(|shift| self.relations.shift(shift));
+            }
+            Decision::Unjudged { stands_in, .. } => {
+                self.director.failed(stands_in.as_ref(), self.settings.agent_mode);
+            }
+            Decision::BeatEnded { spoke, failed, is_circling, moods, .. } => {
+                let facts = self.facts(spoke, failed, *is_circling);
+                self.pace.count(facts);
+                self.beats += 1;
+                for (agent, mood) in moods {
+                    if let Some(player) = self.player_mut(agent) {
+                        player.mood = *mood;
+                    }
+                }
+            }
+            Decision::BeatBegun { beat, notes } => {
+                if notes.iter().any(|note| note.kind == NoteKind::Stall) {
+                    self.pace.intervene();
+                }
+                self.begin(stage, *beat, notes);
+            }
+            Decision::Concluded { reason, .. } => self.conclude(*reason),
+            Decision::Remembered { character, .. } | Decision::NotRemembered { character, .. } => {
+                if let Some(player) = self.player_mut(character) {
+                    player.owes_memory = false;
+                }
+            }
+        }
+    }
+
+    fn stand(&mut self, agent: &AgentId, standing: Standing) {
+        if let Some(player) = self.player_mut(agent) {
+            player.standing = standing;
+        }
+    }
+
+    fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
+        match ask.purpose {
+            purpose::JUDGE => self.judged(stage, ask, text),
+            purpose::REMEMBER => {
+                let text = memory(text);
+                let character = ask.agent.clone();
+                let decision = match text.is_empty() {
+                    true => Decision::NotRemembered { character, problem: "the reply is empty".to_owned() },
+                    false => Decision::Remembered { character, text },
+                };
+                Reaction::events(vec![Event::decision(decision)])
+            }
+            _ => Reaction::events(self.acted(stage, ask, text)),
+        }
+    }
+
+    fn failed(&self, stage: &Stage, ask: &AskId, failure: &CallFailure) -> Vec<Event> {
+        match ask.purpose {
+            purpose::JUDGE => self.unjudged(stage, failure.message.clone()),
+            purpose::REMEMBER => {
+                let (character, problem) = (ask.agent.clone(), failure.message.clone());
+                vec![Event::decision(Decision::NotRemembered { character, problem })]
+            }
+            _ => {
+                let text = format!("{} unable to respond", self.settings.name_of(&ask.agent));
+                vec![by_moderator(kind::SYSTEM, text.into(), Some(ask.clone()))]
+            }
+        }
+    }
+}
+
+impl Rules for Scene {
+    fn wants(&self, _: &Stage) -> Wants {
+        let place = |purpose, agent: &AgentId| Place { purpose, turn: self.beat, agent: agent.clone() };
+        if let Some(reason) = self.over {
+            let owing = self.players.iter().filter(|player| player.owes_memory);
+            let places: Vec<Place> = owing.map(|player| place(purpose::REMEMBER, &player.id)).collect();
+            return if places.is_empty() { Wants::End(reason) } else { Wants::Epilogue(places, reason) };
+        }
+        let open = self.players.iter().filter(|player| player.is_open());
+        let places: Vec<Place> = open.map(|player| place(purpose::ACT, &player.id)).collect();
+        if places.is_empty() {
+            return Wants::Asks(vec![place(purpose::JUDGE, &self.director.who)]);
+        }
+        Wants::Asks(places)
+    }
+
+    fn request(&self, stage: &Stage, ask: &AskId) -> Request {
+        let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
+        match (ask.purpose, self.player(&ask.agent)) {
+            (purpose::REMEMBER, Some(player)) => player.memory_request(stage, &self.settings, agent),
+            (_, Some(player)) => player.request(stage, &self.settings, agent),
+            (_, None) => self.director.request(stage, &self.settings, self.report(), agent),
+        }
+    }
+
+    fn try_templates(&self, stage: &Stage) -> Result<(), BadSetup> {
+        let (templates, settings) = (stage.templates(), &self.settings);
+        for (player, agent) in self.players.iter().zip(stage.cast().agents()) {
+            templates.try_render("scene_system.j2", &player.head(stage, settings, agent))?;
+        }
+        templates.try_render("scene_moderator_system.j2", &self.director.head(stage, settings))?;
+        let player = &self.players[0];
+        let news = player.news(stage, 0, Vec::new(), self.feelings_of(player));
+        templates.try_render("scene_update.j2", &player.variables(stage, settings, &news))?;
+        let lines = [0, stage.transcript().lines().len()];
+        let report = self.director.variables(stage, settings, &self.report(), NOW, lines);
+        templates.try_render("scene_moderator_beat.j2", &report)?;
+        templates.try_render("scene_again.j2", &context! { problem => "problem" })?;
+        let lines: [&str; 0] = [];
+        let memory = context! { name => &player.name, scene => &settings.name, lines => lines };
+        templates.try_render("scene_memory.j2", &memory).map(|_| ())
+    }
+
+    fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
+        match happened {
+            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
+            Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
+            Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
+            Happened::Proposed(_) => Err(Rejected::NotForOthers),
+        }
+    }
+
+    /// A scene is watched, not taken part in.
+    fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
+        Err(Rejected::NotYourTurn(who.clone()))
+    }
+
+    fn bound(&self) -> Option<u32> {
+        Some(self.max_beats)
+    }
+
+    fn counter(&self, ask: &AskId) -> String {
+        format!("beat {} of at most {}", ask.turn + 1, self.max_beats)
+    }
+
+    fn clip_place(&self, _: &Stage, line: &Line) -> Vec<String> {
+        let Some(ask) = &line.ask else { return Vec::new() };
+        let LineId(number) = line.id;
+        vec![format!("beat_{}", ask.turn), format!("{number:03}_{}", ask.agent)]
+    }
+
+    fn apply(&mut self, stage: &mut Stage, record: &Record) {
+        match &record.event {
+            Event::Answered { ask, text, .. } => match ask.purpose {
+                purpose::ACT => {
+                    let mode = self.settings.agent_mode;
+                    if let Some(player) = self.player_mut(&ask.agent) {
+                        player.remember(text, mode);
+                    }
+                }
+                purpose::JUDGE => {
+                    let report = self.report();
+                    self.director.remember(stage, report, text);
+                }
+                _ => {}
+            },
+            Event::LineSpoken { kind, ask, .. } => match (*kind, ask) {
+                (kind::SYSTEM, Some(ask)) => self.stand(&ask.agent, Standing::Failed),
+                (kind::EVENT, _) => self.pace.event_in(self.beat + 1),
+                (_, Some(ask)) => self.stand(&ask.agent, Standing::Spoke),
+                (_, None) => {}
+            },
+            Event::Decided(decision) => {
+                if let Some(decision) = decision.open() {
+                    self.fold_decision(stage, decision);
+                }
+            }
+            Event::Resumed { change, .. } | Event::Forked { change, .. } => {
+                self.max_beats = change.max_rounds.unwrap_or(self.max_beats);
+                self.go_on(stage);
+            }
+            Event::Started { .. }
+            | Event::Asked { .. }
+            | Event::AskFailed { .. }
+            | Event::AskCut { .. }
+            | Event::LineCut { .. }
+            | Event::ClipMade { .. }
+            | Event::ClipFailed { .. }
+            | Event::HumanSpoke { .. }
+            | Event::Ended { .. } => {}
+        }
+        let is_asked = matches!(&record.event, Event::Asked { .. } | Event::ClipMade { .. } | Event::ClipFailed { .. });
+        if !is_asked {
+            self.director.look_again();
+        }
+    }
+}
+
+/// What the moderator puts into the transcript: an event of the world, or word of a character who is missed.
+fn by_moderator(kind: LineKind, text: Arc<str>, ask: Option<AskId>) -> Event {
+    let delivery = Delivery::default();
+    Event::LineSpoken { speaker: Speaker::Moderator, kind, text, ask, to: None, voice: None, delivery }
+}
+
+/// A memory as one short paragraph.
+fn memory(text: &str) -> Arc<str> {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = words.trim_matches('"');
+    match words.char_indices().nth(MAX_MEMORY_CHARS) {
+        None => words.into(),
+        Some((end, _)) => {
+            let kept = &words[..end];
+            let whole = kept.rfind(['.', '!', '?']).map_or(kept, |at| &kept[..=at]);
+            whole.into()
+        }
+    }
+}
+
+/// How many beats of a scene are over; none in a session of another format.
+pub fn beats_over(conversation: &Conversation) -> u32 {
+    conversation.rules::<Scene>().map_or(0, |scene| scene.beats)
+}

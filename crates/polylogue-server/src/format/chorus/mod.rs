@@ -1,0 +1,148 @@
+//! `POST /v1/chat`: a message to a chorus, and the stream of what follows.
+
+mod stream;
+
+use std::sync::{Arc, atomic::Ordering};
+
+use axum::{
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::HeaderMap,
+    response::Response,
+};
+use polylogue_core::{
+    Setup,
+    format::{Format, chorus},
+    id::{PersonId, Seq, SessionId},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use self::stream::Until;
+use crate::{
+    app::App,
+    error::{Code, ErrorBody, Refusal},
+    house::{FormatRequest, Request},
+    json::Body,
+    route::sessions::{After, find, query, setup_of},
+    stream::place,
+};
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(begin)).routes(routes!(follow))
+}
+
+/// What is needed to begin a chorus.
+#[derive(Clone, Debug)]
+pub struct ChorusRequest {
+    pub message: String,
+    /// Who sits where; `None` when the caller leaves that to the house.
+    pub slots: Option<Vec<SlotRequest>>,
+    pub seed: Option<u64>,
+    pub speech: Option<bool>,
+}
+
+impl FormatRequest for ChorusRequest {
+    const FORMAT: &'static str = chorus::Settings::NAME;
+}
+
+/// An agent for a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SlotRequest {
+    #[schema(minimum = 1, maximum = 6)]
+    pub slot_id: u8,
+    /// An agent of the configuration, a built-in one, or a model by its name.
+    #[schema(min_length = 1, max_length = 64, example = "gpt-4o")]
+    pub agent_id: String,
+}
+
+/// A message to a chorus.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Chat {
+    #[schema(min_length = 1, max_length = 20_000, example = "What is a home?")]
+    message: String,
+    /// One to six; left out, the house seats its own.
+    #[schema(min_items = 1, max_items = 6)]
+    slots: Option<Vec<SlotRequest>>,
+    /// A session to go on with; its slots stay who they are.
+    session_id: Option<String>,
+    /// The seed of every draw, to get the same again.
+    #[schema(maximum = 9_007_199_254_740_991_i64)]
+    seed: Option<u64>,
+    /// Whether lines become clips; as the house does if left out.
+    speech: Option<bool>,
+}
+
+/// Say something to a chorus, and hear what follows
+#[utoipa::path(
+    post, path = "/v1/chat", tag = "chorus", request_body = Chat,
+    params(("Last-Event-ID" = Option<u64>, Header,
+        description = "With `sessionId`: nothing is said, the stream goes on after this event")),
+    responses(
+        (status = 200, description = "The events `turn.start`, `slot.start`, `slot.done`, `slot.audio`, `slot.error`, \
+            `turn.done`, `turn.audio` and, last, `done`. Closing the connection does not stop the work.",
+            content_type = "text/event-stream", body = serde_json::Value),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+async fn begin(State(app): State<App>, headers: HeaderMap, Body(chat): Body<Chat>) -> Result<Response, Refusal> {
+    let Some(id) = &chat.session_id else { return start(&app, chat).await };
+    let id = id.parse().map_err(|_| Refusal::request("`sessionId` is not a session id"))?;
+    let setup = a_chorus(&app, id).await?;
+    if headers.contains_key("last-event-id") {
+        return Ok(stream::chorus(&app, id, place(&headers, None)?, Until::Done));
+    }
+    if chat.slots.is_some() {
+        return Err(Refusal::request("a session that goes on keeps its slots: leave `slots` out, or begin a new one"));
+    }
+    let person = person(&setup)?;
+    let before = app.hub.reopen(id, person, chat.message.trim().into()).await?;
+    Ok(stream::chorus(&app, id, before, Until::Done))
+}
+
+async fn start(app: &App, chat: Chat) -> Result<Response, Refusal> {
+    let request = ChorusRequest { message: chat.message, slots: chat.slots, seed: chat.seed, speech: chat.speech };
+    let setup = app.house.setup(Request::new(request)).await?;
+    let id = app.hub.start(setup).await?;
+    app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
+    Ok(stream::chorus(app, id, Seq::START, Until::Done))
+}
+
+/// Hear a chorus again, or go on hearing it
+#[utoipa::path(
+    get, path = "/v1/chat/{id}", tag = "chorus",
+    params(("id" = String, Path, description = "The session"), After,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this event")),
+    responses(
+        (status = 200, description = "The same events with the same ids as the first time, to the session's last",
+            content_type = "text/event-stream", body = serde_json::Value),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+async fn follow(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    from: Result<Query<After>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let id = find(&id)?;
+    let after = place(&headers, query(from)?.from)?;
+    a_chorus(&app, id).await?;
+    Ok(stream::chorus(&app, id, after, Until::Last))
+}
+
+/// The setup of a chorus. A session of another format is none.
+async fn a_chorus(app: &App, id: SessionId) -> Result<Arc<Setup>, Refusal> {
+    let setup = setup_of(app, id).await?;
+    match setup.format.is::<chorus::Settings>() {
+        true => Ok(setup),
+        false => Err(Refusal::new(Code::Conflict, "the session is not a chorus")),
+    }
+}
+
+fn person(setup: &Setup) -> Result<PersonId, Refusal> {
+    let person = setup.cast.people().first().cloned();
+    person.ok_or_else(|| Refusal::new(Code::Conflict, "nobody can speak to this session"))
+}

@@ -1,0 +1,241 @@
+//! `/v1/rooms`: places where a person speaks to agents by name, and everybody hears what follows.
+
+mod message;
+
+use std::sync::atomic::Ordering;
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::{HeaderMap, StatusCode},
+    response::{Response, sse::Event as Frame},
+};
+use futures_util::stream::unfold;
+use polylogue_core::{
+    format::{
+        Format,
+        collaboration::{self, Mode, Quote, RoomEvent, RoomSession},
+    },
+    room::{CallId, RoomCall, RoomId},
+};
+use polylogue_runtime::port::RoomSummary;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use self::message::{RoomMessage, Wanted};
+use crate::{
+    app::App,
+    error::{ErrorBody, Refusal},
+    house::{FormatRequest, Request},
+    json::Body,
+    route::sessions::query,
+    stream::{place, respond},
+};
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(say)).routes(routes!(events))
+}
+
+/// What is needed to begin a collaboration, or a single call.
+#[derive(Clone, Debug)]
+pub struct CollaborationRequest {
+    pub goal: String,
+    pub mode: Mode,
+    /// Who takes part; `None` when the caller leaves that to the house. In a single call, whom the agent may hand
+    /// over to.
+    pub between: Option<Vec<String>>,
+    /// Who speaks first; `None` when the caller leaves that to the house.
+    pub speaker: Option<String>,
+    pub max_rounds: Option<u32>,
+    pub background: Vec<Quote>,
+    pub room: Option<RoomCall>,
+}
+
+impl FormatRequest for CollaborationRequest {
+    const FORMAT: &'static str = collaboration::Settings::NAME;
+}
+
+/// What a message has begun.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct Called {
+    session_id: String,
+    /// In every event that follows from the message
+    call_id: String,
+    /// Where all are asked at once: the session of each
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<Vec<String>>,
+}
+
+/// Say something in a room: to an agent, to all of them, or for several to work on together
+#[utoipa::path(
+    post, path = "/v1/rooms/{room}/messages", tag = "rooms", request_body = RoomMessage,
+    params(("room" = String, Path, description = "1 to 64 letters, digits, `-` and `_`; a room is there once it is spoken in")),
+    responses(
+        (status = 202, description = "It is recorded, and whoever it is for is being asked", body = Called),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+async fn say(
+    State(app): State<App>,
+    Path(room): Path<String>,
+    Body(message): Body<RoomMessage>,
+) -> Result<(StatusCode, Json<Called>), Refusal> {
+    let room = find(&room)?;
+    let wanted = Wanted::of(&message, &app.house.agents())?;
+    let call_id = CallId::from_random(*app.house.new_session_id()?.as_bytes());
+    let background = app.hub.recently_said(&room).await?;
+    let mut setups = Vec::with_capacity(wanted.speakers.len());
+    for (nth, speaker) in wanted.speakers.iter().enumerate() {
+        let (target, is_repeat) = (wanted.target.clone(), nth > 0);
+        let request = CollaborationRequest {
+            goal: wanted.text.clone(),
+            mode: wanted.mode,
+            between: wanted.between.clone(),
+            speaker: speaker.clone(),
+            max_rounds: wanted.max_rounds,
+            background: background.clone(),
+            room: Some(RoomCall { room: room.clone(), call_id, target, is_repeat }),
+        };
+        let setup = app.house.setup(Request::new(request)).await?;
+        setup.check().map_err(|problem| Refusal::request(problem.to_string()))?;
+        setups.push(setup);
+    }
+    let ids = app.hub.start_all(setups).await?;
+    app.metrics.sessions_started.fetch_add(ids.len() as u64, Ordering::Relaxed);
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let session_id = ids.first().cloned().ok_or_else(|| Refusal::internal("nobody was called"))?;
+    let sessions = wanted.is_to_several().then_some(ids);
+    Ok((StatusCode::ACCEPTED, Json(Called { session_id, call_id: call_id.to_string(), sessions })))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Since {
+    /// Only what comes after the event with this id; `Last-Event-ID` goes before it
+    from: Option<u64>,
+    /// Only so many of the events that there are, and what follows
+    #[param(minimum = 0, maximum = 1000)]
+    history: Option<usize>,
+}
+
+/// How many events somebody may ask for at once instead of all.
+const MAX_HISTORY: usize = 1_000;
+
+/// What is said in a room, from the beginning and as it goes on
+#[utoipa::path(
+    get, path = "/v1/rooms/{room}/events", tag = "rooms",
+    params(("room" = String, Path), Since,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this event")),
+    responses(
+        (status = 200, description = "`human_message`, `agent_call` and `agent_response`, each with `type`, `sender`, \
+            `target`, `thread`, `text`, `call_id` and `ts`, and in a collaboration with `session_id`, `round` and \
+            `max_rounds`. All who listen hear the same events with the same ids in the same order; the ids go up, \
+            not always by one. The stream does not end.",
+            content_type = "text/event-stream", body = serde_json::Value),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+async fn events(
+    State(app): State<App>,
+    Path(room): Path<String>,
+    since: Result<Query<Since>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let room = find(&room)?;
+    let since = query(since)?;
+    let mut heard = place(&headers, since.from)?.0;
+    if let Some(events) = since.history.filter(|_| heard == 0) {
+        if events > MAX_HISTORY {
+            return Err(Refusal::request(format!("`history` must be from 0 to {MAX_HISTORY}")));
+        }
+        heard = app.hub.before_last(&room, events).await?;
+    }
+    Ok(listen(&app, room, heard))
+}
+
+/// A room in the list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListedRoom {
+    room: String,
+    started_at: String,
+    last_at: String,
+}
+
+impl From<RoomSummary> for ListedRoom {
+    fn from(summary: RoomSummary) -> ListedRoom {
+        ListedRoom {
+            room: summary.room.to_string(),
+            started_at: summary.started_at.to_string(),
+            last_at: summary.last_at.to_string(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct RoomList {
+    rooms: Vec<ListedRoom>,
+}
+
+/// How many rooms are listed.
+const MAX_ROOMS: usize = 1_000;
+
+/// The rooms that something was said in, the newest first
+#[utoipa::path(get, path = "/v1/rooms", tag = "rooms", responses(
+    (status = 200, body = RoomList), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
+async fn list(State(app): State<App>) -> Result<Json<RoomList>, Refusal> {
+    let rooms = app.rooms.rooms(MAX_ROOMS).await?;
+    Ok(Json(RoomList { rooms: rooms.into_iter().map(ListedRoom::from).collect() }))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RoomStanding {
+    room: String,
+    /// What has been said up to now has no higher id than this
+    last_event_id: u64,
+    /// What goes on there, the oldest first; `POST /v1/sessions/{id}/stop` ends it
+    #[schema(value_type = Vec<Object>)]
+    sessions: Vec<RoomSession>,
+    /// Who can be spoken to
+    agents: Vec<String>,
+}
+
+/// A room as it stands: what goes on there, and who can be spoken to
+#[utoipa::path(get, path = "/v1/rooms/{room}", tag = "rooms", params(("room" = String, Path)), responses(
+    (status = 200, body = RoomStanding), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
+async fn show(State(app): State<App>, Path(room): Path<String>) -> Result<Json<RoomStanding>, Refusal> {
+    let room = find(&room)?;
+    let agents = app.house.agents().into_iter().filter(|agent| agent.available).map(|agent| agent.name);
+    Ok(Json(RoomStanding {
+        last_event_id: RoomEvent::last_number(app.rooms.room_head(&room).await?),
+        sessions: app.hub.sessions_in(&room).await?,
+        agents: agents.collect(),
+        room: room.to_string(),
+    }))
+}
+
+fn find(room: &str) -> Result<RoomId, Refusal> {
+    room.parse().map_err(|error| Refusal::request(format!("{error}")))
+}
+
+/// The events of a room after the one with this number, for as long as somebody listens.
+fn listen(app: &App, room: RoomId, heard: u64) -> Response {
+    let frames = unfold(app.hub.listen(room, heard), |mut listener| async move {
+        match listener.next().await {
+            Ok((number, event)) => {
+                let frame = Frame::default().id(number.to_string()).json_data(&event);
+                Some((frame.expect("events have string keys"), listener))
+            }
+            Err(error) => {
+                tracing::error!(%error, "a room's event stream breaks off");
+                None
+            }
+        }
+    });
+    respond(app, frames)
+}

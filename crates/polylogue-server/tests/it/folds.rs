@@ -1,0 +1,164 @@
+//! How often a request reads a journal: once, however long it is.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use polylogue_core::{
+    Answer, Conversation, Event, Input, Record, Setup, Step, Timestamp,
+    event::Origin,
+    format::discussion::{Participant, Role, Settings, Who},
+    id::{AgentId, Seq, SessionId},
+    memory::Memory,
+    money::Price,
+    room::{RoomId, RoomPlace},
+    setup::{Agent, Cast, FormatSetup, Limits, Sampling},
+};
+use polylogue_runtime::{
+    MemoryJournal,
+    port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Summary},
+};
+use serde_json::json;
+
+use crate::{
+    client::{get, post},
+    house::Wanted,
+};
+
+/// A store that counts the records that are read from it.
+#[derive(Default)]
+struct Counted {
+    store: MemoryJournal,
+    records_read: AtomicUsize,
+}
+
+#[async_trait]
+impl Journal for Counted {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
+        self.store.append(session, records).await
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
+        let records = self.store.read(session, after, limit).await?;
+        self.records_read.fetch_add(records.len(), Ordering::SeqCst);
+        Ok(records)
+    }
+
+    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+        self.store.sessions(limit).await
+    }
+
+    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
+        self.store.find(id_prefix, limit).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
+        self.store.unfinished().await
+    }
+}
+
+#[async_trait]
+impl Memories for Counted {
+    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+        self.store.memories(agent, story, limit).await
+    }
+
+    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
+        self.store.forget(places).await
+    }
+}
+
+#[async_trait]
+impl Rooms for Counted {
+    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
+        self.store.read_room(room, after, limit).await
+    }
+
+    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
+        self.store.room_head(room).await
+    }
+
+    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.store.rooms(limit).await
+    }
+}
+
+const ID: SessionId = SessionId::from_bytes([0x44; 16]);
+
+/// The records of a discussion of four in which so many turns were taken. It is the person's turn then.
+fn discussion(turns: u32) -> Vec<Arc<Record>> {
+    let agents = ["max", "lea", "sue"].map(|name| Agent {
+        name: name.parse().unwrap(),
+        model: "script/test.yaml".parse().unwrap(),
+        persona: None,
+        voice: None,
+        sampling: Sampling::default(),
+        price: Some(Price::FREE),
+    });
+    let seat = |agent: &Agent| Participant { role: Role::Specialist, who: Who::Agent(agent.name.clone()) };
+    let person = Participant { role: Role::User, who: Who::Person("ada".parse().unwrap()) };
+    let participants = [person].into_iter().chain(agents.iter().map(seat)).collect();
+    let settings = Settings { title: "Long".into(), topic: None, participants, max_rounds: 1_000, key: None };
+    let setup = Setup {
+        id: ID,
+        format: FormatSetup::new(settings),
+        cast: Cast::new(agents.to_vec(), vec!["ada".parse().unwrap()]).unwrap(),
+        limits: Limits { max_tokens: u64::MAX, max_seconds: u64::MAX / 1_000, ..Limits::default() },
+        seed: 7,
+        speech: false,
+        templates: Default::default(),
+        room: None,
+    };
+    let (mut conversation, first) = Conversation::start(setup, Timestamp(1)).unwrap();
+    let mut records = vec![Arc::new(first)];
+    let mut record = |conversation: &mut Conversation, events: Vec<Event>| {
+        for event in events {
+            let record = Record { seq: conversation.stage().head().next(), at: Timestamp(1), event };
+            conversation.apply(&record);
+            records.push(Arc::new(record));
+        }
+    };
+    for _ in 0..turns {
+        let step = conversation.next().remove(0);
+        let begun = conversation.begin(&step);
+        record(&mut conversation, begun);
+        let input = match step {
+            Step::Ask(ask) => {
+                Input::Answered { ask: ask.id, answer: Answer { text: "I think so.".into(), ..Answer::default() } }
+            }
+            Step::AwaitHuman(who) => Input::HumanSaid { who, text: "And you?".into(), origin: Origin::default() },
+            other => panic!("nobody expects {other:?}"),
+        };
+        let events = conversation.on(input).unwrap();
+        record(&mut conversation, events);
+    }
+    records
+}
+
+#[tokio::test]
+async fn a_request_reads_a_long_discussion_once() {
+    let store = Arc::new(Counted::default());
+    let records = discussion(2_000);
+    let head = records.len();
+    store.append(ID, records).await.unwrap();
+    let server = Wanted::saying(|_| Some("Yes.".to_owned())).start_on(store.clone()).await;
+    let read = || store.records_read.swap(0, Ordering::SeqCst);
+
+    let path = format!("/api/discussions/{ID}");
+    let state = get(server.at, &path).await;
+    assert_eq!((state.status, state.json()["entries"].as_array().unwrap().len()), (200, 2_000));
+    assert_eq!(read(), head, "opening it");
+
+    for form in ["", "/transcript", "/transcript?as=md", "/transcript?as=json", "/transcript?as=vtt"] {
+        assert_eq!(get(server.at, &format!("/v1/sessions/{ID}{form}")).await.status, 200, "{form}");
+        assert_eq!(read(), head, "{form}");
+    }
+
+    // A message reads what there is once, and then what has come since.
+    let said = post(server.at, &path, &json!({"message": "Shall we?", "userId": "ada"})).await.whole().await;
+    assert_eq!((said.status, said.json()["entries"].as_array().unwrap().len()), (200, 2_004), "{}", said.text());
+    let more = store.store.read_all(ID).await.unwrap().len() - head;
+    assert_eq!(read(), head + more, "saying something");
+}

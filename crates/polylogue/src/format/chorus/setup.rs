@@ -1,0 +1,81 @@
+//! A chorus as this process can seat it: who sits where, what they may sound like, how it is set up.
+
+use polylogue_core::{
+    Setup,
+    format::chorus::{Settings, Slot, SlotId, VoiceProfile},
+    id::PersonId,
+    setup::{Cast, FormatSetup},
+};
+use polylogue_providers::speech::Profiles;
+
+use crate::{
+    agents,
+    args::Common,
+    config::Config,
+    engine::{self, Engine},
+    failure::Failure,
+};
+
+/// What is asked for; what is left open, the configuration and the house decide.
+pub(crate) struct Wish {
+    pub(crate) message: String,
+    pub(crate) slots: Vec<(u8, String)>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) speech: Option<bool>,
+}
+
+pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engine) -> Result<Setup, Failure> {
+    let seats = if wish.slots.is_empty() { default_seats(common, config, engine)? } else { wish.slots };
+    let (mut slots, mut cast) = (Vec::new(), Vec::new());
+    for (number, name) in seats {
+        let slot_id = SlotId::try_from(number).map_err(|error| Failure::request(error.to_string()))?;
+        let mut agent = agents::agent(&name, common, config, engine)?;
+        let agent_id = std::mem::replace(&mut agent.name, slot_id.agent());
+        if slots.iter().any(|slot: &Slot| slot.slot_id == slot_id) {
+            return Err(Failure::request(format!("slot {slot_id} is given twice")));
+        }
+        slots.push(Slot { slot_id, agent_id });
+        cast.push(agent);
+    }
+    let person: PersonId = "you".parse().expect("a good name");
+    let by_default = config.chorus.speech.unwrap_or(true) || common.speech;
+    Ok(Setup {
+        id: engine::new_session_id()?,
+        format: FormatSetup::new(Settings { message: wish.message.trim().into(), slots, voices: voices(config) }),
+        cast: Cast::new(cast, vec![person])?,
+        limits: config.limits.limits(),
+        seed: wish.seed.or(common.seed).map_or_else(engine::new_seed, Ok)?,
+        speech: wish.speech.unwrap_or(by_default) && !common.no_speech,
+        templates: config.templates()?,
+        room: None,
+    })
+}
+
+/// The voice profiles that agents are offered.
+pub(crate) fn voices(config: &Config) -> Vec<VoiceProfile> {
+    let profiles = Profiles::with(config.voices.clone());
+    let profile = |name: &str, description: &str| VoiceProfile { name: name.into(), description: description.into() };
+    profiles.iter().map(|voice| profile(&voice.name, &voice.description)).collect()
+}
+
+/// Six seats: those of the configuration, or else every agent that can be used here, in turn.
+fn default_seats(common: &Common, config: &Config, engine: &Engine) -> Result<Vec<(u8, String)>, Failure> {
+    let numbered = |names: &[String]| -> Vec<(u8, String)> {
+        (1..=SlotId::MAX).zip(names.iter().cycle().take(usize::from(SlotId::MAX)).cloned()).collect()
+    };
+    if let Some(names) = config.chorus.slots.as_deref().filter(|names| !names.is_empty()) {
+        return Ok((1..=SlotId::MAX).zip(names.iter().cloned()).collect());
+    }
+    let mut usable = Vec::new();
+    let mut first_failure = None;
+    for name in agents::names(config) {
+        match agents::agent(name, common, config, engine) {
+            Ok(_) => usable.push(name.to_owned()),
+            Err(failure) => first_failure = first_failure.or(Some(failure)),
+        }
+    }
+    match first_failure {
+        Some(failure) if usable.is_empty() => Err(failure),
+        _ => Ok(numbered(&usable)),
+    }
+}

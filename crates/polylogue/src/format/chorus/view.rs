@@ -1,0 +1,196 @@
+//! A chorus on a terminal: turn by turn on standard output, and a lane for every slot on standard error.
+
+use std::{
+    collections::BTreeMap,
+    io::{IsTerminal, stderr},
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use polylogue_core::{
+    Conversation, Event, Record,
+    format::chorus::{Decision, Phase, Settings, Slot},
+    id::{AgentId, AskId},
+    line::{ClipState, Line, LineKind},
+    projection::Costs,
+    text::reply,
+};
+
+use crate::{
+    output,
+    view::{Style, View, costs_in_words},
+};
+
+pub(super) struct Lanes {
+    style: Style,
+    /// The lanes, on standard error; hidden unless that is a terminal.
+    status: ProgressBar,
+    /// What each slot is doing, by the name of its agent.
+    doing: BTreeMap<AgentId, Doing>,
+    shown_lines: usize,
+    turn: u32,
+}
+
+enum Doing {
+    Thinking(String),
+    Done,
+    Failed,
+    /// It has no place in this turn.
+    Out,
+}
+
+impl Lanes {
+    pub(super) fn new() -> Lanes {
+        let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let status = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
+        status.set_style(style.tick_chars("·•●• "));
+        Lanes { style: Style::of_stdout(), status, doing: BTreeMap::new(), shown_lines: 0, turn: 0 }
+    }
+
+    fn print(&self, text: &str) {
+        self.status.suspend(|| output::line(text));
+    }
+
+    /// Says which turn it is, once.
+    fn head(&mut self, turn: u32) {
+        if turn != self.turn {
+            self.turn = turn;
+            let what = match Phase::at(turn) {
+                Phase::Respond => "respond",
+                Phase::Comment => "comment",
+                Phase::Reply => "reply",
+            };
+            self.print(&self.style.dim(&format!("— turn {}: {what} —\n", Phase::at(turn).index())));
+        }
+    }
+
+    fn decided(&mut self, decision: &Decision) {
+        match decision {
+            Decision::SlotFailed { slot, message, .. } => {
+                self.doing.insert(slot.agent(), Doing::Failed);
+                self.print(&self.style.dim(&format!("[slot {slot} falls out: {message}]\n")));
+            }
+            Decision::TurnBegun { .. } => self.doing.values_mut().for_each(|doing| *doing = Doing::Out),
+            Decision::Routed { target, dropped, .. } if !dropped.is_empty() => {
+                let dropped: Vec<String> = dropped.iter().map(ToString::to_string).collect();
+                let note = format!("[not passed on to slot {target}: the comments of {}]\n", dropped.join(", "));
+                self.print(&self.style.dim(&note));
+            }
+            Decision::Routed { .. }
+            | Decision::Reasked { .. }
+            | Decision::TargetDrawn { .. }
+            | Decision::TurnEnded { .. }
+            | Decision::TurnVoiced { .. } => {}
+        }
+    }
+
+    fn show_lanes(&self, conversation: &Conversation) {
+        let width = self.style.width().saturating_sub(24).max(10);
+        let made = conversation.stage().transcript().lines().iter().filter(|line| is_made(line)).count();
+        let costs = costs_in_words(&Costs::of(conversation));
+        let mut text = format!("turn {} of 3 · ♪ {made} · {costs}", Phase::at(self.turn.max(1)).index());
+        for slot in slots(conversation) {
+            let state = match self.doing.get(&slot.slot_id.agent()) {
+                None | Some(Doing::Out) => String::new(),
+                Some(Doing::Done) => "✓".to_owned(),
+                Some(Doing::Failed) => "✗".to_owned(),
+                Some(Doing::Thinking(arriving)) => {
+                    let said = reply::preview(arriving).unwrap_or_default();
+                    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let skip = said.chars().count().saturating_sub(width);
+                    format!("… {}", said.chars().skip(skip).collect::<String>())
+                }
+            };
+            let agent: String = slot.agent_id.as_str().chars().take(16).collect();
+            text += &format!("\n  {} {agent:<16} {}", slot.slot_id, self.style.dim(&state));
+        }
+        self.status.set_message(text);
+    }
+
+    fn show(&mut self, line: &Line, conversation: &Conversation) {
+        if let Some(ask) = &line.ask {
+            self.head(ask.turn);
+        }
+        let slot = |name: &str| slots(conversation).iter().find(|slot| slot.slot_id.agent().as_str() == name);
+        let shown = match slot(line.speaker.name()) {
+            None => format!("{}:", line.speaker),
+            Some(own) => {
+                let to = line.to.as_ref().and_then(|to| slot(to.as_str()));
+                let to = to.map(|to| format!(" → {}", to.slot_id)).unwrap_or_default();
+                format!("{} {}{to}:", own.slot_id, own.agent_id)
+            }
+        };
+        let name = self.style.name(&line.speaker, &shown, conversation);
+        self.print(&format!("{name}\n{}\n", self.style.wrap(&line.text, "  ")));
+    }
+}
+
+fn slots(conversation: &Conversation) -> &[Slot] {
+    conversation.stage().setup().format.settings::<Settings>().map_or(&[], |settings| &settings.slots)
+}
+
+fn is_made(line: &Line) -> bool {
+    matches!(line.clip, ClipState::Made(_))
+}
+
+impl View for Lanes {
+    fn open(&mut self, conversation: &Conversation) {
+        let stage = conversation.stage();
+        // What was said before is not said again.
+        self.shown_lines = if stage.head().0 > 1 { stage.transcript().lines().len() } else { 0 };
+        self.status.enable_steady_tick(Duration::from_millis(150));
+        let hint = format!("session {} · Ctrl-C stops", stage.setup().id);
+        self.status.suspend(|| {
+            if stderr().is_terminal() {
+                eprintln!("{}\n", self.style.dim(&hint));
+            }
+        });
+    }
+
+    fn record(&mut self, record: &Record, conversation: &Conversation) {
+        match &record.event {
+            Event::Asked { ask, .. } => {
+                self.head(ask.turn);
+                self.doing.insert(ask.agent.clone(), Doing::Thinking(String::new()));
+            }
+            Event::LineSpoken { ask: Some(ask), .. } => {
+                self.doing.insert(ask.agent.clone(), Doing::Done);
+            }
+            Event::Decided(decision) => {
+                if let Some(decision) = decision.open() {
+                    self.decided(decision);
+                }
+            }
+            Event::ClipFailed { line, error } => {
+                self.print(&self.style.dim(&format!("[line {line} is not heard: {error}]\n")));
+            }
+            _ => {}
+        }
+        let lines = conversation.stage().transcript().lines();
+        for line in &lines[self.shown_lines.min(lines.len())..] {
+            self.show(line, conversation);
+        }
+        self.shown_lines = lines.len();
+        self.show_lanes(conversation);
+    }
+
+    fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation) {
+        if let Some(Doing::Thinking(arriving)) = self.doing.get_mut(&ask.agent) {
+            arriving.push_str(text);
+            self.show_lanes(conversation);
+        }
+    }
+
+    fn close(&mut self, conversation: &Conversation) {
+        self.status.finish_and_clear();
+        let stage = conversation.stage();
+        let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
+        let lines = stage.transcript().lines();
+        let spoken = lines.iter().filter(|line| line.kind != LineKind::USER).count();
+        let clips = lines.iter().filter(|line| is_made(line)).count();
+        let costs = costs_in_words(&Costs::of(conversation));
+        let end = format!("{state} · {spoken} lines, {clips} clips · {costs} · session {}", stage.setup().id);
+        output::line(self.style.dim(&end));
+    }
+}

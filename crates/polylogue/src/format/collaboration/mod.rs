@@ -1,0 +1,78 @@
+//! `polylogue collaborate`: agents hand a task back and forth, within bounds.
+
+mod setup;
+
+use std::process::ExitCode;
+
+use async_trait::async_trait;
+use polylogue_core::{
+    Setup,
+    format::{Format as _, collaboration::Settings},
+    id::Seq,
+};
+use polylogue_server::{Refusal, Request, format::collaboration::CollaborationRequest};
+
+use self::setup::Wish;
+use super::Format;
+use crate::{
+    agents,
+    args::Common,
+    config::Config,
+    engine::Engine,
+    failure::Failure,
+    follow::follow,
+    format,
+    house::{ThisHouse, refusal},
+    speech,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What the agents are to do
+    goal: String,
+    /// Who takes part [default: gpt,claude]
+    #[arg(long, value_name = "AGENT,AGENT", value_delimiter = ',')]
+    between: Vec<String>,
+    /// Who speaks first [default: the first of them]
+    #[arg(long, value_name = "AGENT")]
+    start: Option<String>,
+    /// After how many rounds it ends at the latest [default: 6]
+    #[arg(long, value_name = "N")]
+    max_rounds: Option<u32>,
+}
+
+pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure> {
+    let config = Config::read(common.config.as_deref())?;
+    let engine = Engine::open(common, &config)?;
+    let Args { goal, between, start: speaker, max_rounds } = args;
+    let wish = Wish { goal, between, speaker, max_rounds, ..Wish::default() };
+    let setup = setup::setup(wish, common, &config, &engine)?;
+    if setup.speech {
+        speech::pull_if_wanted(&config).await;
+    }
+    let mut view = format::view(common, &setup.format, &config);
+    let id = engine.hub.start(setup).await?;
+    follow(&engine, id, Seq::START, view.as_mut()).await
+}
+
+/// What the process knows of a collaboration.
+pub(super) struct Collaboration;
+
+#[async_trait]
+impl Format for Collaboration {
+    fn name(&self) -> &'static str {
+        Settings::NAME
+    }
+
+    async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {
+        let request = request.open().ok_or_else(|| Refusal::internal("a request of another format"))?;
+        let CollaborationRequest { goal, mode, between, speaker, max_rounds, background, room } = request;
+        let between = between.unwrap_or_default();
+        if let Some(unknown) = between.iter().chain(&speaker).find(|name| !house.knows(name)) {
+            let names = agents::names(&house.config).join(", ");
+            return Err(Refusal::request(format!("there is no agent `{unknown}`: the agents here are {names}")));
+        }
+        let wish = Wish { goal, mode, between, speaker, max_rounds, background, room };
+        setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)
+    }
+}

@@ -1,0 +1,179 @@
+//! `polylogue discuss`: a discussion that waits for its people, from one command to the next.
+
+mod setup;
+mod view;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use async_trait::async_trait;
+use polylogue_core::{
+    Conversation, Setup, Step,
+    format::{
+        Format as _,
+        discussion::{DiscussionState, DiscussionStatus, Settings},
+    },
+    id::{PersonId, Seq, SessionId},
+};
+use polylogue_server::{
+    Refusal, Request,
+    format::discussion::{DiscussionRequest, ParticipantRequest},
+};
+
+use self::view::Turns;
+use super::Format;
+use crate::{
+    args::Common,
+    config::Config,
+    engine::Engine,
+    failure::Failure,
+    follow::follow,
+    format,
+    house::{ThisHouse, refusal},
+    output,
+    view::{Style, View},
+};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Args {
+    /// Begin one; agents before the first person speak at once
+    New {
+        /// What it is called
+        #[arg(long, value_name = "TITLE")]
+        title: String,
+        /// What it is about, in more words
+        #[arg(long, value_name = "TEXT")]
+        topic: Option<String>,
+        /// Who takes part, in the order in which they speak: manager, leader or specialist with an agent, or
+        /// user, who is a person
+        #[arg(long, required = true, value_name = "ROLE=AGENT|user[=NAME]")]
+        participant: Vec<String>,
+        /// After how many rounds it is complete [default: 3]
+        #[arg(long, value_name = "N")]
+        max_rounds: Option<u32>,
+    },
+    /// Say something when it is a person's turn, and hear the agents up to the next
+    Say {
+        /// The discussion: its id, the beginning of it, or `last`
+        id: String,
+        text: String,
+        /// Who speaks [default: whose turn it is]
+        #[arg(long = "as", value_name = "PERSON")]
+        person: Option<String>,
+    },
+    /// Show one: what was said, and whose turn it is
+    Show {
+        /// The discussion: its id, the beginning of it, or `last`
+        id: String,
+    },
+}
+
+pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure> {
+    let config = Config::read(common.config.as_deref())?;
+    let engine = Engine::open(common, &config)?;
+    match args {
+        Args::New { title, topic, participant, max_rounds } => {
+            let participants = participant.iter().map(|written| seat(written)).collect();
+            let request = DiscussionRequest { title, topic, participants, max_rounds };
+            let setup = setup::setup(request, common, &config, &engine)?;
+            let mut view = format::view(common, &setup.format, &config);
+            let id = engine.hub.start(setup).await?;
+            follow(&engine, id, Seq::START, view.as_mut()).await
+        }
+        Args::Say { id, text, person } => {
+            let id = engine.find(&id).await?;
+            let conversation = a_discussion(&engine, id).await?;
+            let (who, seen) = (speaker(&conversation, person.as_deref())?, conversation.stage().head());
+            let mut view = format::view(common, &conversation.stage().setup().format, &config);
+            engine.hub.say(id, who, text.trim().into()).await?;
+            follow(&engine, id, seen, view.as_mut()).await
+        }
+        Args::Show { id } => show(common, &engine, engine.find(&id).await?).await,
+    }
+}
+
+/// A participant as it is written: `manager=gpt`, `user` or `user=ada`.
+fn seat(written: &str) -> ParticipantRequest {
+    let (role, name) = written.split_once('=').map_or((written, None), |(role, name)| (role, Some(name.to_owned())));
+    let (agent, user_id) = if role.trim() == "user" { (None, name) } else { (name, None) };
+    ParticipantRequest { role: role.to_owned(), agent, user_id, ..ParticipantRequest::default() }
+}
+
+async fn a_discussion(engine: &Engine, id: SessionId) -> Result<Conversation, Failure> {
+    let conversation = engine.hub.conversation(id).await?;
+    match conversation.stage().setup().format.is::<Settings>() {
+        true => Ok(conversation),
+        false => Err(Failure::request(format!("session {id} is not a discussion"))),
+    }
+}
+
+/// Who speaks: the one who is named, or the one who is waited for, or else the first of the people.
+fn speaker(conversation: &Conversation, named: Option<&str>) -> Result<PersonId, Failure> {
+    if let Some(name) = named {
+        return name.parse().map_err(|error| Failure::request(format!("{error}")));
+    }
+    let awaited = conversation.next().into_iter().find_map(|step| match step {
+        Step::AwaitHuman(person) => Some(person),
+        Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
+    });
+    let first = || conversation.stage().cast().people().first().cloned();
+    awaited.or_else(first).ok_or_else(|| Failure::request("no person takes part in this discussion"))
+}
+
+async fn show(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCode, Failure> {
+    let records = engine.hub.records(id).await?;
+    let not_one = |_| Failure::request(format!("session {id} is not a discussion"));
+    let state = DiscussionState::of(&records).map_err(not_one)?;
+    if common.json {
+        output::json(&state);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = Style::of_stdout();
+    let project = &state.project;
+    output::line(format!("{} {}", style.bold(&project.title), project.id));
+    output::line(style.dim(&format!("{}\n", state.speaker_order.join(" → "))));
+    let mut round = 0;
+    for entry in &state.entries {
+        if entry.round_number != round {
+            round = entry.round_number;
+            output::line(style.dim(&format!("— round {round} of {} —\n", project.max_rounds)));
+        }
+        let said = match &entry.metadata.failure {
+            Some(failure) => style.dim(&style.wrap(&format!("[no answer: {}]", failure.message), "  ")),
+            None => style.wrap(&entry.content, "  "),
+        };
+        output::line(format!("{} {}\n{said}\n", style.bold(&entry.speaker), style.dim(entry.role.as_str())));
+    }
+    let next = state.next_speaker.as_deref().unwrap_or_default();
+    output::line(style.bold(&match project.status {
+        DiscussionStatus::Active => {
+            format!("round {} of {} · it is {next}'s turn", project.current_round, project.max_rounds)
+        }
+        DiscussionStatus::Paused => format!("paused before {next}'s turn · polylogue sessions resume {}", project.id),
+        DiscussionStatus::Completed => "completed".to_owned(),
+    }));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the process knows of a discussion.
+pub(super) struct Discussion;
+
+#[async_trait]
+impl Format for Discussion {
+    fn name(&self) -> &'static str {
+        Settings::NAME
+    }
+
+    async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {
+        let request: DiscussionRequest =
+            request.open().ok_or_else(|| Refusal::internal("a request of another format"))?;
+        for participant in &request.participants {
+            let model = participant.ai_model_config.as_ref().and_then(|config| config.model.as_ref());
+            participant.agent.iter().chain(model).try_for_each(|name| house.must_be_no_file(name))?;
+        }
+        setup::setup(request, &house.common, &house.config, &house.engine).map_err(refusal)
+    }
+
+    fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
+        Box::new(Turns::new())
+    }
+}

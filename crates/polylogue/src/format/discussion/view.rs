@@ -1,0 +1,37 @@
+//! A discussion on a terminal: as every conversation, and who had a turn and said nothing.
+
+use polylogue_core::{Conversation, Record, format::discussion::Decision, id::AskId};
+
+use crate::view::{Terminal, View};
+
+pub(super) struct Turns(Terminal);
+
+impl Turns {
+    pub(super) fn new() -> Turns {
+        Turns(Terminal::new())
+    }
+}
+
+impl View for Turns {
+    fn open(&mut self, conversation: &Conversation) {
+        self.0.open(conversation);
+    }
+
+    fn record(&mut self, record: &Record, conversation: &Conversation) {
+        // A call that failed is told of by itself.
+        if let Some(Decision::TurnTaken { turn, failure: Some(failure), .. }) = record.event.decided()
+            && failure.kind.is_none()
+        {
+            self.0.aside(&format!("{} could not answer: {}", turn.participant.name(), failure.message));
+        }
+        self.0.record(record, conversation);
+    }
+
+    fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation) {
+        self.0.delta(ask, text, conversation);
+    }
+
+    fn close(&mut self, conversation: &Conversation) {
+        self.0.close(conversation);
+    }
+}

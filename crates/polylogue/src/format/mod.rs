@@ -1,0 +1,119 @@
+//! The formats on the command line: each has a folder with its command, how a session of it is set up, its view, and
+//! the files that it leaves.
+
+mod chorus;
+mod collaboration;
+mod discussion;
+pub(crate) mod interview;
+mod scene;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use async_trait::async_trait;
+use clap::Subcommand;
+use polylogue_core::{Conversation, Setup, line::Line, setup::FormatSetup};
+use polylogue_runtime::{Listener, Opened, port::Journal};
+use polylogue_server::{Refusal, Request};
+use serde_json::Value;
+
+use crate::{
+    args::Common,
+    config::Config,
+    failure::Failure,
+    house::ThisHouse,
+    view::{Json, Style, Terminal, View},
+};
+pub(crate) use chorus::voices;
+pub(crate) use scene::Moderator;
+
+/// The commands that begin a session, one for a format.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Three turns between up to six voices: respond, comment, reply
+    Chorus(chorus::Args),
+    /// Two agents or more hand a task back and forth, within bounds
+    Collaborate(collaboration::Args),
+    /// An orderly discussion that waits for its people
+    #[command(subcommand)]
+    Discuss(discussion::Args),
+    /// Characters play a scene, directed to its end by a moderator
+    Scene(scene::Args),
+}
+
+pub(crate) async fn run(common: &Common, command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Chorus(args) => chorus::run(common, args).await,
+        Command::Collaborate(args) => collaboration::run(common, args).await,
+        Command::Discuss(args) => discussion::run(common, args).await,
+        Command::Scene(args) => scene::run(common, args).await,
+    }
+}
+
+/// Every format that this process has more to say of than the core, a line each.
+const FORMATS: &[&dyn Format] =
+    &[&chorus::Chorus, &collaboration::Collaboration, &discussion::Discussion, &scene::Scene];
+
+/// What the process knows of a format. What a format leaves out is done as for all.
+#[async_trait]
+pub(crate) trait Format: Sync {
+    /// The name under which the core knows it.
+    fn name(&self) -> &'static str;
+
+    /// The setup that a request over HTTP asks for.
+    async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal>;
+
+    /// A session of it on a terminal.
+    fn view(&self, _output: Option<PathBuf>) -> Box<dyn View> {
+        Box::new(Terminal::new())
+    }
+
+    /// Where a session of it leaves files beside the artifacts.
+    fn output(&self, _format: &FormatSetup, _config: &Config) -> Option<PathBuf> {
+        None
+    }
+
+    /// What is made of the records of its sessions beside the journal.
+    fn listeners(&self, _journal: &Arc<dyn Journal>, _config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// A line in a session that is shown, where it is set otherwise than usual.
+    fn line(&self, _style: Style, _line: &Line, _conversation: &Conversation) -> Option<String> {
+        None
+    }
+
+    /// A session in the steps that its format counts, where they can be shown one by one.
+    fn steps(&self, _opened: &Opened, _style: Style) -> Option<Vec<Step>> {
+        None
+    }
+
+    /// What each of its steps cost, a row each.
+    fn costs(&self, _opened: &Opened, _style: Style) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A step of a session, such as a beat, to be shown by itself.
+pub(crate) struct Step {
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+pub(crate) fn named(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().find(|format| format.name() == name).copied()
+}
+
+pub(crate) fn all() -> impl Iterator<Item = &'static dyn Format> {
+    FORMATS.iter().copied()
+}
+
+/// The view of a session, as the person wants it.
+pub(crate) fn view(common: &Common, format: &FormatSetup, config: &Config) -> Box<dyn View> {
+    let known = named(format.name());
+    let output = known.and_then(|known| known.output(format, config));
+    match known {
+        _ if common.json => Box::new(Json { output }),
+        Some(known) => known.view(output),
+        None => Box::new(Terminal::new()),
+    }
+}

@@ -1,0 +1,125 @@
+//! `polylogue scene`: characters play a scene file, directed to its end.
+
+mod beats;
+mod character;
+mod fields;
+mod file;
+mod memory;
+mod outputs;
+mod parts;
+mod setup;
+mod source;
+mod view;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use polylogue_core::{
+    Conversation, Setup,
+    format::{
+        Format as _,
+        scene::{PlayedScene, Settings},
+    },
+    id::Seq,
+    line::Line,
+    setup::FormatSetup,
+};
+use polylogue_runtime::{Listener, Opened, port::Journal};
+use polylogue_server::{Refusal, Request, format::scene::SceneRequest};
+
+pub(crate) use self::fields::Moderator;
+use self::{
+    outputs::Outputs,
+    setup::Wish,
+    source::{Folder, Given},
+};
+use super::{Format, Step};
+use crate::{
+    args::Common,
+    config::Config,
+    engine::Engine,
+    failure::Failure,
+    follow::follow,
+    format,
+    house::{ThisHouse, refusal},
+    speech,
+    view::{Style, View},
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The scene: a .json, .yaml or .toml file
+    file: PathBuf,
+    /// Where the characters are, a Markdown file for each [default: .claude/agents]
+    #[arg(long, value_name = "DIR")]
+    agents: Option<PathBuf>,
+    /// Where the transcript goes, in a folder of the scene's name [default: data/scenes]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure> {
+    let mut config = Config::read(common.config.as_deref())?;
+    config.scene.out = args.out.unwrap_or(config.scene.out);
+    let file = file::read(&args.file)?;
+    let engine = Engine::open(common, &config)?;
+    let characters = Folder(args.agents.unwrap_or_else(|| config.characters()));
+    let folder = args.file.parent().unwrap_or(Path::new(""));
+    let setup = setup::setup(Wish { file, folder: Some(folder), characters: &characters }, common, &config, &engine)?;
+    let setup = memory::brought_along(setup, &*engine.memories).await?;
+    if setup.speech {
+        speech::pull_if_wanted(&config).await;
+    }
+    let mut view = format::view(common, &setup.format, &config);
+    let id = engine.hub.start(setup).await?;
+    follow(&engine, id, Seq::START, view.as_mut()).await
+}
+
+/// What the process knows of a scene.
+pub(super) struct Scene;
+
+#[async_trait]
+impl Format for Scene {
+    fn name(&self) -> &'static str {
+        Settings::NAME
+    }
+
+    async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {
+        let request: SceneRequest = request.open().ok_or_else(|| Refusal::internal("a request of another format"))?;
+        let folder = Folder(house.config.characters());
+        let characters = Given { texts: request.agents, or: &folder };
+        let wish = Wish { file: request.file, folder: None, characters: &characters };
+        let setup = setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)?;
+        memory::brought_along(setup, &*house.engine.memories).await.map_err(refusal)
+    }
+
+    fn view(&self, output: Option<PathBuf>) -> Box<dyn View> {
+        Box::new(view::Scene::new(output))
+    }
+
+    fn output(&self, format: &FormatSetup, config: &Config) -> Option<PathBuf> {
+        let settings = format.settings::<Settings>()?;
+        Some(outputs::folder(&config.scene.out, &settings.name))
+    }
+
+    fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+        Ok(vec![Arc::new(Outputs::new(journal.clone(), config.scene.out.clone()))])
+    }
+
+    fn line(&self, style: Style, line: &Line, conversation: &Conversation) -> Option<String> {
+        let settings = conversation.stage().setup().format.settings()?;
+        Some(view::in_style(style, line, settings, conversation))
+    }
+
+    fn steps(&self, opened: &Opened, style: Style) -> Option<Vec<Step>> {
+        Some(beats::steps(&PlayedScene::of(&opened.records)?, style))
+    }
+
+    fn costs(&self, opened: &Opened, style: Style) -> Vec<String> {
+        PlayedScene::of(&opened.records).map(|played| beats::costs(&played, style)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,267 @@
+//! A scene on a terminal: what is said and done on standard output, who is thinking on standard error.
+//!
+//! For a person it is set as a play; for a file or another program each line has the transcript's form.
+
+use std::{
+    io::{IsTerminal, stderr},
+    path::PathBuf,
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use polylogue_core::{
+    Conversation, Event, Record,
+    format::scene::{Decision, Entry, Settings, beats_over, entry, kind, purpose, reason, titled},
+    id::{AgentId, AskId},
+    line::{Line, Speaker},
+    projection::Costs,
+    setup::ModelRef,
+};
+
+use crate::{
+    output,
+    view::{Style, View, costs_in_words},
+};
+
+pub(super) struct Scene {
+    style: Style,
+    /// Who is thinking, on standard error; hidden unless that is a terminal.
+    status: ProgressBar,
+    /// Where the files of the scene are.
+    folder: Option<PathBuf>,
+    shown_lines: usize,
+    /// The beat that was last announced.
+    announced: Option<u32>,
+    beat: u32,
+    progress: Option<u8>,
+    thinking: Vec<AskId>,
+}
+
+impl Scene {
+    pub(super) fn new(folder: Option<PathBuf>) -> Scene {
+        let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let status = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
+        status.set_style(style.tick_chars("·•●• "));
+        let style = Style::of_stdout();
+        let thinking = Vec::new();
+        Scene { style, status, folder, shown_lines: 0, announced: None, beat: 0, progress: None, thinking }
+    }
+
+    fn print(&self, text: &str) {
+        self.status.suspend(|| output::line(text));
+    }
+
+    /// Says which beat it is, before the first that is seen of it.
+    fn announce(&mut self) {
+        if !self.style.is_rich() || self.announced == Some(self.beat) {
+            return;
+        }
+        self.announced = Some(self.beat);
+        let progress = self.progress.map(|progress| format!(" · {progress}% there")).unwrap_or_default();
+        self.print(&self.style.dim(&format!("── beat {}{progress} ──\n", self.beat)));
+    }
+
+    fn show(&mut self, line: &Line, conversation: &Conversation) {
+        self.announce();
+        if let Some(settings) = settings(conversation) {
+            self.print(&in_style(self.style, line, settings, conversation));
+        }
+    }
+
+    fn aside(&mut self, text: &str) {
+        self.announce();
+        let text = if self.style.is_rich() { format!("{}\n", self.style.dim(text)) } else { format!("[{text}]\n") };
+        self.print(&text);
+    }
+
+    fn decision(&mut self, decision: &Decision, conversation: &Conversation) {
+        match decision {
+            // What is not in the transcript is for whoever watches.
+            Decision::StayedSilent { ask, nonverbal } if self.style.is_rich() => {
+                let acts: Vec<String> = nonverbal.iter().map(|act| format!(" *{act}*")).collect();
+                let name = name_of(&ask.agent, conversation);
+                let mark = if acts.is_empty() { "." } else { "," };
+                self.aside(&format!("{name} says nothing{mark}{}", acts.concat()));
+            }
+            Decision::Judged { judgement, .. } => self.progress = Some(judgement.progress),
+            Decision::Unjudged { problem, stands_in, .. } => {
+                let then = stands_in.as_ref().map(|other| format!("; {other} takes over")).unwrap_or_default();
+                self.aside(&format!("The moderator failed: {problem}{then}"));
+            }
+            // An event of the world comes before the beat that it belongs to is announced in the journal.
+            Decision::BeatEnded { beat, .. } => self.beat = beat + 1,
+            Decision::BeatBegun { beat, .. } => self.beat = *beat,
+            Decision::StayedSilent { .. }
+            | Decision::Salvaged { .. }
+            | Decision::Reasked { .. }
+            | Decision::Concluded { .. }
+            | Decision::Remembered { .. }
+            | Decision::NotRemembered { .. } => {}
+        }
+    }
+
+    fn show_status(&self, conversation: &Conversation) {
+        let Some(settings) = settings(conversation) else { return };
+        let judging = self.thinking.iter().any(|ask| ask.purpose == purpose::JUDGE);
+        let names: Vec<&str> = self.thinking.iter().map(|ask| settings.name_of(&ask.agent)).collect();
+        let doing = match (names.as_slice(), judging) {
+            ([], _) => "…".to_owned(),
+            (_, true) => "the moderator judges the beat".to_owned(),
+            ([one], false) => format!("{} is thinking", self.style.bold(one)),
+            (_, false) => format!("{} are thinking", self.style.bold(&names.join(", "))),
+        };
+        let costs = costs_in_words(&Costs::of(conversation));
+        self.status.set_message(format!("{doing} · beat {} of at most {} · {costs}", self.beat, settings.max_beats));
+    }
+}
+
+impl View for Scene {
+    fn open(&mut self, conversation: &Conversation) {
+        let stage = conversation.stage();
+        // What was said before is not said again.
+        let has_past = stage.head().0 > 1;
+        self.shown_lines = if has_past { stage.transcript().lines().len() } else { 0 };
+        self.beat = beats_over(conversation);
+        self.status.enable_steady_tick(Duration::from_millis(150));
+        let Some(settings) = settings(conversation) else { return };
+        if stderr().is_terminal() {
+            let hint = format!("{}\nsession {} · Ctrl-C stops", played_by(conversation), stage.setup().id);
+            self.status.suspend(|| eprintln!("{}\n", self.style.dim(&hint)));
+        }
+        if !has_past {
+            self.print(&self.heading(settings, conversation));
+        }
+    }
+
+    fn record(&mut self, record: &Record, conversation: &Conversation) {
+        match &record.event {
+            Event::Asked { ask, .. } => self.thinking.push(ask.clone()),
+            Event::Answered { ask, .. } | Event::AskFailed { ask, .. } => self.thinking.retain(|other| other != ask),
+            Event::AskCut { ask, partial, .. } => {
+                self.thinking.retain(|other| other != ask);
+                if ask.purpose == purpose::ACT && !partial.trim().is_empty() {
+                    let name = name_of(&ask.agent, conversation).to_owned();
+                    self.aside(&format!("{name} was about to say: {partial} —"));
+                }
+            }
+            Event::Decided(decision) => {
+                if let Some(decision) = decision.open() {
+                    self.decision(decision, conversation);
+                }
+            }
+            Event::LineCut { line, .. } => {
+                let cut = conversation.stage().transcript().get(*line).cloned();
+                if let (Some(cut), Some(settings)) = (cut, settings(conversation))
+                    && let Entry::Said { speaker, action, .. } = entry(&cut, settings)
+                {
+                    self.aside(&format!("{speaker} is cut off: \"{}—\"", action.text));
+                }
+            }
+            _ => {}
+        }
+        let lines = conversation.stage().transcript().lines();
+        let new: Vec<Line> = lines[self.shown_lines.min(lines.len())..].to_vec();
+        self.shown_lines = lines.len();
+        for line in &new {
+            self.show(line, conversation);
+        }
+        self.show_status(conversation);
+    }
+
+    fn delta(&mut self, _: &AskId, _: &str, _: &Conversation) {}
+
+    fn close(&mut self, conversation: &Conversation) {
+        self.status.finish_and_clear();
+        let stage = conversation.stage();
+        let state = match stage.ended() {
+            Some(reason::GOAL_ACHIEVED) => "The goal is reached".to_owned(),
+            Some(reason) => format!("ended: {reason}"),
+            None => "unfinished".to_owned(),
+        };
+        let beats = beats_over(conversation);
+        let costs = costs_in_words(&Costs::of(conversation));
+        output::line(self.style.dim(&format!("{state} · {beats} beats · {costs}")));
+        let folder = self.folder.as_ref().filter(|_| stage.ended().is_some());
+        let transcript = folder.map(|folder| format!(" · {}", folder.join("transcript.txt").display()));
+        let place = format!("session {}{}", stage.setup().id, transcript.unwrap_or_default());
+        output::line(self.style.dim(&place));
+    }
+}
+
+impl Scene {
+    fn heading(&self, settings: &Settings, conversation: &Conversation) -> String {
+        let stage = conversation.stage();
+        let names = stage.cast().agents().iter().map(|agent| {
+            let speaker = Speaker::Agent(agent.name.clone());
+            self.style.name(&speaker, settings.name_of(&agent.name), conversation)
+        });
+        let mut text =
+            format!("{}\n{}\n", self.style.bold(&titled(&settings.name)), names.collect::<Vec<_>>().join(", "));
+        let of = |what: &str, text: &Option<std::sync::Arc<str>>| {
+            let words = text.as_ref()?.split_whitespace().collect::<Vec<_>>().join(" ");
+            Some(format!("{}\n", self.style.dim(&self.style.wrap(&format!("{what}: {words}"), ""))))
+        };
+        text.extend(of("Goal", &settings.goal));
+        text.extend(of("Setting", &settings.setting));
+        text
+    }
+}
+
+/// A line of a scene, with an empty line after it.
+pub(crate) fn in_style(style: Style, line: &Line, settings: &Settings, conversation: &Conversation) -> String {
+    let entry = entry(line, settings);
+    if !style.is_rich() {
+        return format!("{entry}\n");
+    }
+    match entry {
+        Entry::Said { action, is_cut, .. } => {
+            let mut how: Vec<String> = action.tone.iter().map(ToString::to_string).collect();
+            how.extend(action.nonverbal.iter().map(|act| style.italic(&format!("*{act}*"))));
+            let how = if how.is_empty() { String::new() } else { format!(" ({})", how.join(", ")) };
+            let to = action.to.as_ref().map(|to| format!(" → {to}")).unwrap_or_default();
+            let into = match (line.kind, &action.after) {
+                (kind::INTERRUPT, Some(after)) => style.dim(&format!(" cuts in after \"{after}\"")),
+                (kind::INTERRUPT, None) => style.dim(" cuts in"),
+                (_, _) => String::new(),
+            };
+            let name = style.name(&line.speaker, name_in(line, settings), conversation);
+            let dash = if is_cut { "—" } else { "" };
+            match action.kind.is_verbal() {
+                true => format!("{name}{how}{to}{into}\n{}\n", style.wrap(&format!("{}{dash}", action.text), "  ")),
+                false => format!("{name}{how}{to}\n"),
+            }
+        }
+        Entry::Event(text) => format!("{}\n", style.italic(&style.wrap(&text, "  "))),
+        Entry::System(text) => format!("{}\n", style.dim(&format!("[{text}]"))),
+    }
+}
+
+/// Who plays whom.
+fn played_by(conversation: &Conversation) -> String {
+    let mut by_model: Vec<(&ModelRef, Vec<&str>)> = Vec::new();
+    for agent in conversation.stage().cast().everyone() {
+        let name = name_of(&agent.name, conversation);
+        match by_model.iter_mut().find(|(model, _)| **model == agent.model) {
+            Some((_, names)) => names.push(name),
+            None => by_model.push((&agent.model, vec![name])),
+        }
+    }
+    let played = by_model.iter().map(|(model, names)| format!("{}: {model}", names.join(", ")));
+    played.collect::<Vec<_>>().join("\n")
+}
+
+fn name_in<'a>(line: &'a Line, settings: &'a Settings) -> &'a str {
+    match &line.speaker {
+        Speaker::Agent(agent) => settings.name_of(agent),
+        Speaker::Person(_) | Speaker::Router | Speaker::Moderator => line.speaker.name(),
+    }
+}
+
+fn settings(conversation: &Conversation) -> Option<&Settings> {
+    conversation.stage().setup().format.settings()
+}
+
+fn name_of<'a>(agent: &'a AgentId, conversation: &'a Conversation) -> &'a str {
+    settings(conversation).map_or(agent.as_str(), |settings| settings.name_of(agent))
+}

@@ -1,0 +1,107 @@
+//! What the server asks of this process: its agents, voices and models, and how a session is made of a request.
+
+use async_trait::async_trait;
+use polylogue_core::{Setup, id::SessionId};
+use polylogue_providers::{catalogue, resolve::resolve};
+use polylogue_server::{AgentInfo, Code, House, ModelInfo, Refusal, Request, VoiceInfo};
+
+use crate::{
+    agents,
+    args::Common,
+    config::Config,
+    engine::{self, Engine},
+    failure::Failure,
+    format,
+};
+
+/// What the server knows of agents, voices and models.
+pub(crate) struct ThisHouse {
+    pub(crate) common: Common,
+    pub(crate) config: Config,
+    pub(crate) engine: Engine,
+}
+
+impl ThisHouse {
+    /// A file of this machine is nobody's to name from outside, unless the configuration did.
+    fn is_file(&self, name: &str) -> bool {
+        name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name)
+    }
+
+    /// Whether it is an agent, or names a model that could be one.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        agents::names(&self.config).contains(&name) || (!self.is_file(name) && resolve(name).is_ok())
+    }
+
+    pub(crate) fn must_be_no_file(&self, name: &str) -> Result<(), Refusal> {
+        match self.is_file(name) {
+            true => Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{name}`"))),
+            false => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl House for ThisHouse {
+    async fn setup(&self, request: Request) -> Result<Setup, Refusal> {
+        let format = format::named(request.format());
+        format.ok_or_else(|| Refusal::internal("nobody plays this format here"))?.setup(request, self).await
+    }
+
+    fn new_session_id(&self) -> Result<SessionId, Refusal> {
+        engine::new_session_id().map_err(refusal)
+    }
+
+    fn agents(&self) -> Vec<AgentInfo> {
+        let info = |name: &str| {
+            let agent = agents::agent(name, &self.common, &self.config, &self.engine).ok();
+            // A script's name is a path of this machine.
+            let model = agent.as_ref().map(|agent| &agent.model).filter(|model| &*model.provider != "script");
+            AgentInfo {
+                name: name.to_owned(),
+                model: model.map(ToString::to_string),
+                voice: agent.as_ref().and_then(|agent| agent.voice.as_deref()).map(str::to_owned),
+                available: agent.is_some(),
+            }
+        };
+        agents::names(&self.config).into_iter().map(info).collect()
+    }
+
+    fn voices(&self) -> Vec<VoiceInfo> {
+        let voices = format::voices(&self.config).into_iter();
+        voices
+            .map(|voice| VoiceInfo { name: voice.name.to_string(), description: voice.description.to_string() })
+            .collect()
+    }
+
+    fn models(&self) -> Vec<ModelInfo> {
+        let listings = catalogue::list(&self.engine.models, &self.engine.prices);
+        let models = listings.iter().flat_map(|listing| {
+            let available = listing.missing.is_none();
+            listing.models.iter().map(move |listed| ModelInfo { name: listed.model.to_string(), available })
+        });
+        models.collect()
+    }
+}
+
+/// A failure as callers are told of it: never with a path of this machine.
+pub(crate) fn refusal(failure: Failure) -> Refusal {
+    let message = failure.message();
+    let is_path = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '.');
+        word.starts_with('/') || word.starts_with("script/") || word.ends_with(".yaml") || word.contains(":\\")
+    };
+    if message.split_whitespace().any(is_path) {
+        tracing::warn!(%message, "an agent cannot be used");
+        return Refusal::new(Code::InvalidConfig, "an agent cannot be used here: the server's log says why");
+    }
+    if !failure.is_of_the_caller() {
+        return Refusal::internal(message);
+    }
+    let code = match (failure.is_request(), failure.is_of_a_character()) {
+        (true, _) => Code::InvalidRequest,
+        (_, true) => Code::CharacterLoadError,
+        (false, false) => Code::InvalidConfig,
+    };
+    let context = failure.context().iter();
+    context.fold(Refusal::new(code, message), |refusal, (key, value)| refusal.with(key, value.clone()))
+}
