@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     ask::Digest,
-    format::{Decision, Recorded, Remark},
+    format::{self, Decision, Recorded, Remark},
     id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::Usage,
     line::{Clip, Delivery, LineKind, Speaker},
@@ -228,7 +228,7 @@ impl Event {
 
     pub fn decode(json: &str) -> Result<Event, Unreadable> {
         let head: Head = serde_json::from_str(json).map_err(|error| Unreadable::Damaged(error.to_string()))?;
-        if head.decision.is_some() {
+        if head.decision.is_some() || format::is_known(&head.r#type) {
             return Ok(Event::Decided(Decision::decode(&head.r#type, json)));
         }
         match serde_json::from_str::<Event>(json) {

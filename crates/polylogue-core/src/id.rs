@@ -137,6 +137,10 @@ macro_rules! name_id {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            pub(crate) fn shared(&self) -> Arc<str> {
+                self.0.clone()
+            }
         }
 
         impl FromStr for $name {

@@ -34,6 +34,16 @@ impl Speaker {
     }
 }
 
+impl Speaker {
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        match self {
+            Speaker::Agent(agent) => agent.shared(),
+            Speaker::Person(person) => person.shared(),
+            Speaker::Router | Speaker::Moderator => self.name().into(),
+        }
+    }
+}
+
 impl fmt::Display for Speaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -71,7 +81,7 @@ impl LineKind {
     /// The router's instruction or notice.
     pub const ROUTER: LineKind = LineKind::new("router", LineForm::Direction);
 
-    const SHARED: [LineKind; 3] = [LineKind::USER, LineKind::MESSAGE, LineKind::ROUTER];
+    pub(crate) const SHARED: [LineKind; 3] = [LineKind::USER, LineKind::MESSAGE, LineKind::ROUTER];
 
     pub const fn new(name: &'static str, form: LineForm) -> LineKind {
         LineKind { name: Name::new(name), form, is_spoken: false, is_known: true }

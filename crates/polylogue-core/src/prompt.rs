@@ -64,6 +64,11 @@ impl Templates {
         Ok(Templates { own: Some(Arc::new(own)) })
     }
 
+    /// Whether the session brings templates of its own, which may want more than the built-in ones use.
+    pub(crate) fn are_replaced(&self) -> bool {
+        self.own.is_some()
+    }
+
     pub fn names() -> impl Iterator<Item = &'static str> {
         format::templates().map(|(name, _)| name)
     }
@@ -82,5 +87,58 @@ impl Templates {
 }
 
 fn fill(environment: &Environment<'_>, name: &str, variables: &Value) -> Result<String, minijinja::Error> {
+    #[cfg(test)]
+    tests::FILLED.set(tests::FILLED.get() + 1);
     environment.get_template(name)?.render(variables)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use crate::{
+        Conversation, Event, Record, Timestamp,
+        id::{LineId, Seq},
+        projection::{Outcome, plain_text, request_behind},
+    };
+
+    thread_local! {
+        /// Templates that this thread has filled.
+        pub(super) static FILLED: Cell<u32> = const { Cell::new(0) };
+    }
+
+    fn filled(work: impl FnOnce()) -> u32 {
+        let before = FILLED.get();
+        work();
+        FILLED.get() - before
+    }
+
+    #[test]
+    fn folding_fills_no_template() {
+        for journal in [
+            include_str!("../tests/it/corpus/v1/final.jsonl"),
+            include_str!("../tests/it/corpus/v1/chorus.jsonl"),
+            include_str!("../tests/it/corpus/v1/discussion.jsonl"),
+            include_str!("../tests/it/corpus/v1/scene-with-memory.jsonl"),
+            include_str!("../tests/it/corpus/v1/interview.jsonl"),
+        ] {
+            let record = |(line, seq): (&str, u64)| {
+                let event = Event::decode(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                Record { seq: Seq(seq), at: Timestamp(seq), event }
+            };
+            let records: Vec<Record> = journal.lines().zip(1..).map(record).collect();
+            let mut whole = None;
+            assert_eq!(filled(|| whole = Conversation::replay(&records).ok()), 0, "{journal}");
+            let whole = whole.expect("a session");
+            let shown = || {
+                Outcome::of(&whole);
+                plain_text(&whole);
+            };
+            assert_eq!(filled(shown), 0, "{journal}");
+            // The request behind a line is written when somebody wants to see it.
+            let asked = whole.stage().transcript().lines().iter().rfind(|line| line.ask.is_some());
+            let line: LineId = asked.expect("somebody was asked").id;
+            assert!(filled(|| drop(request_behind(&records, line).expect("a request"))) > 0, "{journal}");
+        }
+    }
 }

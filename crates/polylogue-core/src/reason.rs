@@ -43,7 +43,7 @@ impl Reason {
     pub const LIMIT_TOKENS: Reason = Reason::new("limit_tokens", Ending::Limit);
     pub const LIMIT_SECONDS: Reason = Reason::new("limit_seconds", Ending::Limit);
 
-    const SHARED: [Reason; 7] = [
+    pub(crate) const SHARED: [Reason; 7] = [
         Reason::COMPLETED,
         Reason::CAP_REACHED,
         Reason::CANCELLED,

@@ -2,7 +2,7 @@
 
 /// A client to be set up further.
 pub(crate) fn client() -> reqwest::ClientBuilder {
-    // Whoever was first has installed the same.
+    // The first caller has installed the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
 }

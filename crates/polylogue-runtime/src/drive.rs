@@ -73,18 +73,19 @@ enum Happened {
 
 impl Drive {
     /// Runs the session until it ends, waits for a person only, is abandoned, or cannot be recorded any further.
-    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<(), JournalError> {
+    /// Returns it as it was left.
+    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<Conversation, JournalError> {
         let mut under_way = UnderWay::default();
         let mut batch = Vec::new();
         loop {
             let steps = self.take_up(&under_way, &mut batch);
             self.commit(&mut batch).await?;
             if self.conversation.stage().ended().is_some() {
-                return Ok(());
+                return Ok(self.conversation);
             }
             // A person may take days: until then nobody has to run it, and their words begin it anew.
             if under_way.is_empty() && matches!(steps.as_slice(), [Step::AwaitHuman(_)]) {
-                return Ok(());
+                return Ok(self.conversation);
             }
             for step in steps {
                 self.perform(step, &mut under_way);
@@ -107,7 +108,7 @@ impl Drive {
                     // The caller may have left; the words are recorded all the same.
                     let _ = taken.send(heard);
                 }
-                Happened::Abandoned => return Ok(()),
+                Happened::Abandoned => return Ok(self.conversation),
             }
         }
     }

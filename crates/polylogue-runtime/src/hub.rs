@@ -3,7 +3,7 @@
 mod room;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -25,6 +25,9 @@ use crate::{
     port::JournalError,
     room::{Bell, Bells},
 };
+
+/// Sessions that are kept folded after they were left.
+const MAX_LEFT: usize = 64;
 
 /// How many records are read at a time.
 const PAGE: usize = 1_000;
@@ -58,6 +61,9 @@ struct Inner {
     ports: Ports,
     settings: HubSettings,
     live: Mutex<HashMap<SessionId, Live>>,
+    /// Sessions that have run here lately, as they were left, the newest last. When somebody goes on with one, its
+    /// journal need not be folded again.
+    left: Mutex<VecDeque<Conversation>>,
     bells: Arc<Bells>,
 }
 
@@ -135,7 +141,15 @@ impl Known {
 impl Hub {
     /// Must be used inside a tokio runtime: sessions run as its tasks.
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
-        Hub { inner: Arc::new(Inner { ports, settings, live: Mutex::default(), bells: Arc::default() }) }
+        Hub {
+            inner: Arc::new(Inner {
+                ports,
+                settings,
+                live: Mutex::default(),
+                left: Mutex::default(),
+                bells: Arc::default(),
+            }),
+        }
     }
 
     /// Starts a session. When this returns, its setup is on disk.
@@ -306,7 +320,22 @@ impl Hub {
 
     /// The session as its journal makes it.
     pub async fn conversation(&self, id: SessionId) -> Result<Conversation, HubError> {
-        Ok(Conversation::replay(&self.records(id).await?)?)
+        let left = self.inner.left().iter().rfind(|left| left.stage().setup().id == id).cloned();
+        if let Some(left) = left {
+            return self.caught_up(left).await;
+        }
+        let records = self.inner.ports.journal.read_all(id).await?;
+        if records.is_empty() {
+            return Err(HubError::NoSuchSession(id));
+        }
+        Ok(Conversation::replay(records.iter().map(|record| &**record))?)
+    }
+
+    /// The same session with what has been recorded since: another process may have gone on with it.
+    async fn caught_up(&self, mut conversation: Conversation) -> Result<Conversation, HubError> {
+        let (id, head) = (conversation.stage().setup().id, conversation.stage().head());
+        self.records_after(id, head).await?.iter().for_each(|record| conversation.apply(record));
+        Ok(conversation)
     }
 
     /// The session with its whole journal.
@@ -316,10 +345,15 @@ impl Hub {
         Ok(Opened { records, conversation })
     }
 
+    /// The session as it stands, for somebody who goes on with it.
     async fn read(&self, known: Known) -> Result<Conversation, HubError> {
-        match known {
-            Known::Id(id) => self.conversation(id).await,
-            Known::Read(conversation) => Ok(*conversation),
+        let id = match known {
+            Known::Id(id) => id,
+            Known::Read(conversation) => return Ok(*conversation),
+        };
+        match self.inner.take_left(id) {
+            Some(left) => self.caught_up(left).await,
+            None => self.conversation(id).await,
         }
     }
 
@@ -431,9 +465,17 @@ impl Hub {
         let inner = self.inner.clone();
         tokio::spawn(async move {
             let outcome = drive.run(receiver).await;
-            if let Err(error) = &outcome {
-                tracing::info!(session = %id, %error, "a session cannot go on");
-            }
+            // It is kept before it is let go, so that the next one finds it.
+            let outcome = match outcome {
+                Ok(conversation) => {
+                    inner.leave(conversation);
+                    Ok(())
+                }
+                Err(error) => {
+                    tracing::info!(session = %id, %error, "a session cannot go on");
+                    Err(error)
+                }
+            };
             inner.live().remove(&id);
             report.send_replace(Some(outcome));
         });
@@ -458,6 +500,24 @@ async fn to_its_end(work: impl Future<Output = Result<(), HubError>> + Send + 's
 }
 
 impl Inner {
+    fn leave(&self, conversation: Conversation) {
+        let mut left = self.left();
+        if left.len() == MAX_LEFT {
+            left.pop_front();
+        }
+        left.push_back(conversation);
+    }
+
+    fn take_left(&self, id: SessionId) -> Option<Conversation> {
+        let mut left = self.left();
+        let at = left.iter().rposition(|conversation| conversation.stage().setup().id == id)?;
+        left.remove(at)
+    }
+
+    fn left(&self) -> MutexGuard<'_, VecDeque<Conversation>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }

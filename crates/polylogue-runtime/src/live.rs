@@ -1,4 +1,4 @@
-//! What is happening now, to whoever watches: records after they are on disk, and text as it arrives.
+//! What is happening now, for those who watch: records after they are on disk, and text as it arrives.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub enum Published {
     Record(Arc<Record>),
-    /// Text of a reply that is still arriving. Not recorded: whoever missed it gets the whole line later.
+    /// Text of a reply that is still arriving. Not recorded: a watcher that missed it gets the whole line later.
     Delta {
         ask: AskId,
         text: Arc<str>,

@@ -171,7 +171,7 @@ impl RoomSubscription {
             match self.reader.page().await? {
                 Some(events) => self.read.extend(events),
                 None => {
-                    // The bells outlive whoever listens; were they gone, nothing would come any more.
+                    // The bells outlive the listeners; were they gone, nothing would come any more.
                     if self.bell.changed().await.is_err() {
                         std::future::pending::<()>().await;
                     }

@@ -42,7 +42,7 @@ impl Code {
     }
 }
 
-/// A request that is not granted, and why. The message is shown to whoever asked.
+/// A request that is not granted, and why. The message is shown to the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     code: Code,

@@ -95,7 +95,7 @@ pub(crate) enum Sessions {
         #[arg(long, value_name = "SEQ", conflicts_with = "ask")]
         at: Option<u64>,
     },
-    /// Ask whoever said a line why, out of the session; it stays as it was recorded
+    /// Ask the agent that said a line why, out of the session; it stays as it was recorded
     Why {
         /// The session: its id, the beginning of it, or `last`
         id: String,

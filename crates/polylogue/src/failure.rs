@@ -95,7 +95,7 @@ impl Failure {
         Failure { message: format!("{}, {more}", self.message), ..self }
     }
 
-    /// Whether whoever asked can do something about it.
+    /// Whether the caller can do something about it.
     pub(crate) fn is_of_the_caller(&self) -> bool {
         self.is_request() || self.code == Code::InvalidConfig || self.is_of_a_character()
     }

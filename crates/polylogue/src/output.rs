@@ -1,4 +1,4 @@
-//! Standard output. Whoever reads it may stop reading: then there is nothing left to say, and no reason to
+//! Standard output. The reader may stop reading: then there is nothing left to say, and no reason to
 //! complain.
 
 use std::{

@@ -44,9 +44,10 @@ pub trait Decided: fmt::Debug + Send + Sync {
     }
 }
 
-/// A decision that can be recorded: with the format's name as its `type`.
+/// A decision that can be recorded: an object with the format's name as its `type` and its own name as its
+/// `decision` (`#[serde(tag = "decision")]`), by which a version that does not know the format tells it from an event.
 pub trait Recorded: Decided + Serialize + DeserializeOwned + PartialEq + 'static {
-    /// The format that decides so.
+    /// The format that decides so, by the name that it is registered under.
     const FORMAT: &'static str;
 }
 
@@ -143,7 +144,10 @@ impl<D: Recorded> AnyDecision for D {
             #[serde(flatten)]
             decision: &'a D,
         }
-        serde_json::to_string(&Whole { r#type: D::FORMAT, decision: self }).expect("decisions have string keys")
+        let json = serde_json::to_string(&Whole { r#type: D::FORMAT, decision: self });
+        let json = json.expect("decisions have string keys");
+        debug_assert!(json.contains("\"decision\":"), "a decision is tagged with its own name: {json}");
+        json
     }
 
     fn is_same(&self, other: &dyn AnyDecision) -> bool {

@@ -103,6 +103,8 @@ pub(crate) struct Definition {
 
 impl Definition {
     pub(super) const fn of<F: Format>() -> Definition {
+        let decides = <F::Decision as Recorded>::FORMAT;
+        assert!(decides.is_empty() || is_same(decides, F::NAME), "decisions are recorded under their format's name");
         Definition {
             name: F::NAME,
             vocabulary: F::VOCABULARY,
@@ -111,4 +113,14 @@ impl Definition {
             decision: |json| serde_json::from_str::<F::Decision>(json).map(Decision::new),
         }
     }
+}
+
+/// Whether two texts are the same, for constants.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }

@@ -1,10 +1,10 @@
 //! Where an interruption cuts a line.
 //!
-//! Whoever interrupts quotes from memory, so only the words count: case, punctuation, quotes and blanks do not.
+//! A character that interrupts quotes from memory, so only the words count: case, punctuation, quotes and blanks do not.
 //! Scripts that write no spaces are compared sign by sign.
 
 /// The byte index after `phrase` in `line`, before any punctuation; `None` if the phrase is not in it. Of several
-/// places the first counts: whoever interrupts does so at the first chance.
+/// places the first counts: an interruption comes at the first chance.
 pub fn cut_after(line: &str, phrase: &str) -> Option<usize> {
     let wanted = words(phrase);
     let said = words(line);

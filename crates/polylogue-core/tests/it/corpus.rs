@@ -5,7 +5,7 @@ use polylogue_core::{
     Conversation, Event, Record, Timestamp,
     event::Unreadable,
     id::Seq,
-    projection::{Outcome, plain_text},
+    projection::{Outcome, plain_text, request_behind},
 };
 
 /// The records of a file: a line each, without place and time.
@@ -38,6 +38,24 @@ fn every_old_journal_is_read_to_the_same_end() {
         for (record, line) in records.iter().zip(journal.lines()) {
             assert_eq!(record.event.encode(), line, "{name} is written as it was read");
         }
+    }
+}
+
+#[test]
+fn the_requests_of_old_journals_are_recognised_by_their_digests() {
+    for (name, journal) in [
+        ("final", include_str!("corpus/v1/final.jsonl")),
+        ("call", include_str!("corpus/v1/room-call.jsonl")),
+        ("chorus", include_str!("corpus/v1/chorus.jsonl")),
+        ("scene", include_str!("corpus/v1/scene-with-memory.jsonl")),
+        ("interview", include_str!("corpus/v1/interview.jsonl")),
+    ] {
+        let records = read(journal);
+        let conversation = Conversation::replay(&records).unwrap();
+        let asked = conversation.stage().transcript().lines().iter().filter(|line| line.ask.is_some());
+        let exact: Vec<bool> =
+            asked.map(|line| request_behind(&records, line.id).expect("a request").is_exact).collect();
+        assert!(!exact.is_empty() && exact.iter().all(|is_exact| *is_exact), "{name}: {exact:?}");
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Workers {
     admission: Arc<Semaphore>,
 }
 
-/// One ask, and where its reply goes. Whoever drops the other end has stopped it.
+/// One ask, and where its reply goes. A caller that drops the other end has stopped it.
 struct Job {
     ask: Ask,
     retry: u32,
@@ -152,7 +152,7 @@ impl Job {
     }
 
     fn end(self, ended: Result<(End, Usage), CallError>) {
-        // Whoever stopped it does not want to know.
+        // The caller that stopped it does not want to know.
         let _ = self.pieces.blocking_send(Piece::Ended(ended));
     }
 }

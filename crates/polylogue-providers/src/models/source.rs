@@ -94,7 +94,7 @@ impl Source {
         };
         let key = key.and_then(|key| Secret::new(&key));
         let variable = own.and_then(|own| own.api_key_env.as_deref()).or(built_in.keys.first().copied());
-        // Whoever gives another address may well have a server without keys.
+        // A user who gives another address may well have a server without keys.
         let missing = variable
             .filter(|_| key.is_none() && address.is_none())
             .map(|variable| format!("{} needs a key: set {variable}", built_in.name));

@@ -63,7 +63,7 @@ pub(super) fn run(
         }
         commit(&mut connection, group);
         for Forget { places, answer } in forgets {
-            // Whoever asked may have gone; it is forgotten all the same.
+            // The caller may have left; it is forgotten all the same.
             let _ = answer.send(memories::forget(&mut connection, &places).map_err(failed));
         }
     }

@@ -4,6 +4,7 @@
 //! measured is the engine. Compare ratios within one run on one machine, never times across machines.
 
 mod case;
+mod flat;
 mod http;
 mod instant;
 mod pipeline;

@@ -11,7 +11,12 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use clap::Subcommand;
-use polylogue_core::{Conversation, Setup, line::Line, setup::FormatSetup};
+use polylogue_core::{
+    Conversation, Event, Setup, format as core,
+    id::{Seq, SessionId},
+    line::Line,
+    setup::FormatSetup,
+};
 use polylogue_runtime::{Listener, Opened, port::Journal};
 use polylogue_server::{Refusal, Request};
 use serde_json::Value;
@@ -105,6 +110,15 @@ pub(crate) fn named(name: &str) -> Option<&'static dyn Format> {
 
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Format> {
     FORMATS.iter().copied()
+}
+
+/// Whether a session is of this format. Only its first record is read.
+async fn is_of<F: core::Format>(journal: &dyn Journal, session: SessionId) -> bool {
+    let first = journal.read(session, Seq::START, 1).await.unwrap_or_default();
+    first.first().is_some_and(|record| match &record.event {
+        Event::Started { setup, .. } => setup.format.is::<F>(),
+        _ => false,
+    })
 }
 
 /// The view of a session, as the person wants it.

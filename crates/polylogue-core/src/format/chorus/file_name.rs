@@ -1,4 +1,4 @@
-//! The names of clips: deterministic, safe on every file system, and readable by whoever debugs a show.
+//! The names of clips: deterministic, safe on every file system, and readable by people who debug a show.
 
 use super::{phase::Phase, settings::SlotId};
 

@@ -25,6 +25,7 @@ use crate::{
     event::{Event, Record},
     id::{AgentId, AskId, PersonId},
     line::{Delivery, LineKind, Speaker},
+    prompt::Templates,
     reason::{Ending, Reason},
     setup::{Agent, BadSetup},
     stage::{Stage, Words},
@@ -132,11 +133,15 @@ impl Collaboration {
         }
     }
 
-    fn variables(&self) -> minijinja::Value {
+    fn variables(&self, templates: &Templates) -> minijinja::Value {
+        // The built-in templates are content with lines.
+        let parts = |window: &Window| templates.are_replaced().then(|| window.parts());
         context! {
             goal => &self.goal,
-            background => self.background.values(),
-            transcript => self.window.values(),
+            background => parts(&self.background),
+            background_lines => self.background.lines(),
+            transcript => parts(&self.window),
+            transcript_lines => self.window.lines(),
             round => self.round,
             max_rounds => self.max_rounds,
         }
@@ -200,7 +205,7 @@ impl Rules for Collaboration {
             model: agent.model.clone(),
             system: self.heads[&ask.agent].get(|| templates.render(mode.system_template(), &self.head(stage, agent))),
             thread: Thread::default(),
-            prompt: templates.render(mode.turn_template(), &self.variables()),
+            prompt: templates.render(mode.turn_template(), &self.variables(templates)),
             shape: Some(self.envelope.clone()),
             grammar: None,
             sampling: agent.sampling.clone(),
@@ -211,7 +216,13 @@ impl Rules for Collaboration {
         for agent in stage.cast().agents() {
             stage.templates().try_render(self.mode.system_template(), &self.head(stage, agent))?;
         }
-        stage.templates().try_render(self.mode.turn_template(), &self.variables()).map(|_| ())
+        // With something in every list, so that what is wrong inside a loop is found too.
+        let mut example = self.clone();
+        for window in [&mut example.background, &mut example.window] {
+            window.push("name".into(), Some("to".into()), &"text".into());
+        }
+        let templates = stage.templates();
+        templates.try_render(self.mode.turn_template(), &example.variables(templates)).map(|_| ())
     }
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
@@ -261,13 +272,13 @@ impl Rules for Collaboration {
 
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
         match &record.event {
-            Event::LineSpoken { speaker, text, .. } => self.window.push(speaker.name(), None, text),
-            Event::HumanSpoke { who, text, .. } => self.window.push(who.as_str(), None, text),
+            Event::LineSpoken { speaker, text, .. } => self.window.push(speaker.shared_name(), None, text),
+            Event::HumanSpoke { who, text, .. } => self.window.push(who.shared(), None, text),
             Event::Decided(decision) => match decision.open() {
                 Some(Decision::HandedOver { to, task }) => {
                     let words = Words::of(Speaker::Router, LineKind::ROUTER, task.clone());
                     stage.say(record, Words { to: Some(to.clone()), ..words });
-                    self.window.push("router", Some(to.as_str()), task);
+                    self.window.push(Speaker::Router.shared_name(), Some(to.shared()), task);
                     self.speaker = to.clone();
                     self.round += 1;
                 }

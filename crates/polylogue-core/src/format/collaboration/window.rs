@@ -1,6 +1,9 @@
 //! The part of the transcript that an agent is shown: the newest items within a token budget, oldest first.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock},
+};
 
 use minijinja::{Value, context};
 use serde::{Deserialize, Serialize};
@@ -33,34 +36,64 @@ impl Quote {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Item {
     quote: Quote,
     tokens: u64,
+    /// It as one line, made when it is first shown.
+    line: OnceLock<Value>,
+}
+
+impl PartialEq for Item {
+    fn eq(&self, other: &Item) -> bool {
+        self.quote == other.quote
+    }
+}
+
+impl Item {
+    fn line(&self) -> Value {
+        let line = self.line.get_or_init(|| {
+            let Quote { name, to, text } = &self.quote;
+            let line = match to {
+                Some(to) => [name, " to ", to, ": ", text].concat(),
+                None => [name, ": ", text].concat(),
+            };
+            line.into()
+        });
+        line.clone()
+    }
+
+    fn parts(&self) -> Value {
+        let Quote { name, to, text } = &self.quote;
+        context! { name, to, text }
+    }
 }
 
 impl Window {
     pub(super) fn of(oldest_first: &[Quote]) -> Window {
         let mut window = Window::default();
         for quote in oldest_first {
-            window.push(&quote.name, quote.to.as_deref(), &quote.text);
+            window.push(quote.name.clone(), quote.to.clone(), &quote.text);
         }
         window
     }
 
-    pub(super) fn push(&mut self, name: &str, to: Option<&str>, text: &Arc<str>) {
+    pub(super) fn push(&mut self, name: Arc<str>, to: Option<Arc<str>>, text: &Arc<str>) {
         if self.items.len() == Quote::MAX_RECENT {
             self.items.pop_front();
         }
         let (text, tokens) = within_budget(text);
-        self.items.push_back(Item { quote: Quote { name: name.into(), to: to.map(Into::into), text }, tokens });
+        self.items.push_back(Item { quote: Quote { name, to, text }, tokens, line: OnceLock::new() });
     }
 
-    /// The items for a template.
-    pub(super) fn values(&self) -> Vec<Value> {
-        let value =
-            |Item { quote, .. }: &&Item| context! { name => &quote.name, to => quote.to.as_ref(), text => &quote.text };
-        self.items().iter().map(value).collect()
+    /// Each item as a line, for a template.
+    pub(super) fn lines(&self) -> Vec<Value> {
+        self.items().into_iter().map(Item::line).collect()
+    }
+
+    /// Each item by its parts, for a template.
+    pub(super) fn parts(&self) -> Vec<Value> {
+        self.items().into_iter().map(Item::parts).collect()
     }
 
     fn items(&self) -> Vec<&Item> {
@@ -100,7 +133,7 @@ mod tests {
     fn the_last_eight_items_are_shown_oldest_first() {
         let mut window = Window::default();
         for n in 1..=11 {
-            window.push("gpt", None, &n.to_string().into());
+            window.push("gpt".into(), None, &n.to_string().into());
         }
         assert_eq!(texts(&window), ["4", "5", "6", "7", "8", "9", "10", "11"]);
     }
@@ -110,9 +143,9 @@ mod tests {
         let mut window = Window::default();
         // 600 tokens each: four fit beside the short one, the fifth does not.
         for name in ["a", "b", "c", "d", "e"] {
-            window.push(name, None, &"word".repeat(600).into());
+            window.push(name.into(), None, &"word".repeat(600).into());
         }
-        window.push("f", None, &"late".into());
+        window.push("f".into(), None, &"late".into());
         let names: Vec<&str> = window.items().iter().map(|item| &*item.quote.name).collect();
         assert_eq!(names, ["b", "c", "d", "e", "f"]);
     }
@@ -121,7 +154,7 @@ mod tests {
     fn an_item_larger_than_the_window_is_shown_in_part() {
         for letter in ["a", "語"] {
             let mut window = Window::default();
-            window.push("gpt", None, &letter.repeat(20_000).into());
+            window.push("gpt".into(), None, &letter.repeat(20_000).into());
             let shown = texts(&window);
             assert_eq!(shown.len(), 1);
             assert!(shown[0].ends_with('…') && shown[0].chars().count() == 2_500);

@@ -1,6 +1,8 @@
 //! The form of a structured reply, described once: the JSON schema that providers get and the rule that
 //! replies are held to both come from it.
 
+use std::fmt;
+
 use serde_json::{Map, Value, json};
 
 use super::{Problem, Repair};
@@ -70,10 +72,10 @@ impl Shape {
 
     /// Makes the value have this shape by small repairs that do not change its meaning, or says why not.
     pub(super) fn fit(&self, value: Value, repairs: &mut Vec<Repair>) -> Result<Value, Problem> {
-        self.fit_at("", value, repairs)
+        self.fit_at(At::TOP, value, repairs)
     }
 
-    fn fit_at(&self, at: &str, value: Value, repairs: &mut Vec<Repair>) -> Result<Value, Problem> {
+    fn fit_at(&self, at: At<'_>, value: Value, repairs: &mut Vec<Repair>) -> Result<Value, Problem> {
         match self {
             Shape::Text { max_chars } => match value {
                 Value::String(text) if !text.trim().is_empty() => Ok(Value::String(cut(text, *max_chars, repairs))),
@@ -137,14 +139,14 @@ impl Shape {
                 let Value::Object(mut given) = value else { return Err(self.wrong(at)) };
                 let mut fitted = Map::new();
                 for field in fields {
-                    let path = if at.is_empty() { field.name.to_owned() } else { format!("{at}.{}", field.name) };
+                    let path = At { name: field.name, within: Some(&at) };
                     match take(&mut given, field.name, repairs) {
                         Some(value) if !field.required && is_empty(&value) => repairs.push(Repair::EmptyField),
                         Some(value) => {
-                            let value = field.shape.fit_at(&path, value, repairs)?;
+                            let value = field.shape.fit_at(path, value, repairs)?;
                             fitted.insert(field.name.to_owned(), value);
                         }
-                        None if field.required => return Err(Problem::Missing(path)),
+                        None if field.required => return Err(Problem::Missing(path.to_string())),
                         None => {}
                     }
                 }
@@ -156,7 +158,7 @@ impl Shape {
         }
     }
 
-    fn wrong(&self, at: &str) -> Problem {
+    fn wrong(&self, at: At<'_>) -> Problem {
         let wanted = match self {
             Shape::Text { .. } => "a text that is not empty".to_owned(),
             Shape::Choice(words) => format!("one of {}", words.join(", ")),
@@ -169,8 +171,27 @@ impl Shape {
             Shape::List(..) => "a list".to_owned(),
             Shape::Object(_) => "an object".to_owned(),
         };
-        let at = if at.is_empty() { "the reply" } else { at };
-        Problem::Wrong { at: at.to_owned(), wanted }
+        Problem::Wrong { at: at.to_string(), wanted }
+    }
+}
+
+/// Where in a value something is. It becomes text only when something is wrong there.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    name: &'a str,
+    within: Option<&'a At<'a>>,
+}
+
+impl At<'_> {
+    const TOP: At<'static> = At { name: "the reply", within: None };
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(within) = self.within.filter(|within| within.within.is_some()) {
+            write!(f, "{within}.")?;
+        }
+        f.write_str(self.name)
     }
 }
 

@@ -73,7 +73,7 @@ struct Called {
     post, path = "/v1/rooms/{room}/messages", tag = "rooms", request_body = RoomMessage,
     params(("room" = String, Path, description = "1 to 64 letters, digits, `-` and `_`; a room is there once it is spoken in")),
     responses(
-        (status = 202, description = "It is recorded, and whoever it is for is being asked", body = Called),
+        (status = 202, description = "It is recorded, and those that it is for are being asked", body = Called),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]

@@ -65,7 +65,7 @@ pub struct ParticipantRequest {
     /// What the agent is called in the discussion, where that is not its own name
     #[schema(max_length = 64)]
     pub name: Option<String>,
-    /// The person who has this place; left out, whoever comes
+    /// The person who has this place; left out, anybody who comes
     #[schema(max_length = 64)]
     pub user_id: Option<String>,
     #[serde(alias = "ai_model_config")]

@@ -10,13 +10,13 @@ use polylogue_core::{Reason, id::SessionId, setup::Change};
 use polylogue_providers::speech::EngineName;
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
-    port::{NoVoice, SystemClock},
+    port::{self, NoVoice, SystemClock},
 };
 use polylogue_store::SqliteJournal;
 use serde_json::{Value, json};
 
 use super::{
-    http,
+    flat, http,
     instant::{self, round_robin},
     pipeline, scene, voice,
 };
@@ -32,6 +32,10 @@ pub(super) enum Store {
 pub(super) enum Case {
     /// So many sessions at once, of so many turns each.
     Turns { store: Store, sessions: u32, turns: u32 },
+    /// So many turns of a scene of three characters, in memory.
+    Scene { turns: u32 },
+    /// So many turns of a discussion of four, in memory.
+    Discussion { turns: u32 },
     /// A session of about so many events, opened from disk, resumed, and run for one more turn.
     Reopen { events: u32 },
     /// A chorus of six whose asks and clips take so long each.
@@ -54,6 +58,9 @@ impl Case {
                 cases.push(Case::Turns { store, sessions, turns });
             }
         }
+        for turns in [100, 1_000] {
+            cases.extend([Case::Scene { turns }, Case::Discussion { turns }]);
+        }
         cases.push(Case::Reopen { events: 10_000 });
         cases.push(Case::Pipeline { ask_ms: 200, clip_ms: 0 });
         cases.push(Case::Pipeline { ask_ms: 500, clip_ms: 300 });
@@ -67,6 +74,8 @@ impl Case {
     pub(super) fn name(&self) -> String {
         match self {
             Case::Turns { store, sessions, turns } => format!("{}-{sessions}x{turns}", store.name()),
+            Case::Scene { turns } => format!("memory-scene-1x{turns}"),
+            Case::Discussion { turns } => format!("memory-discussion-1x{turns}"),
             Case::Reopen { events } => format!("reopen-{events}"),
             Case::Pipeline { ask_ms, clip_ms } => format!("chorus-{ask_ms}-{clip_ms}"),
             Case::Beats { beats, ask_ms } => format!("scene-{beats}-{ask_ms}"),
@@ -79,6 +88,8 @@ impl Case {
     pub(super) async fn run(&self) -> Result<Value, Failure> {
         match *self {
             Case::Turns { store, sessions, turns } => run_turns(self.name(), store, sessions, turns).await,
+            Case::Scene { turns } => flat::run_scene(self.name(), turns).await,
+            Case::Discussion { turns } => flat::run_discussion(self.name(), turns).await,
             Case::Reopen { events } => run_reopen(self.name(), events).await,
             Case::Pipeline { ask_ms, clip_ms } => pipeline::run(self.name(), ask_ms, clip_ms).await,
             Case::Beats { beats, ask_ms } => scene::run_beats(self.name(), beats, ask_ms).await,
@@ -156,11 +167,7 @@ async fn run_reopen(name: String, events: u32) -> Result<Value, Failure> {
     }))
 }
 
-async fn play(
-    journal: Arc<dyn polylogue_runtime::port::Store>,
-    sessions: u32,
-    turns: u32,
-) -> Result<Duration, Failure> {
+async fn play(journal: Arc<dyn port::Store>, sessions: u32, turns: u32) -> Result<Duration, Failure> {
     let hub = hub(journal);
     let began = Instant::now();
     let ids = run_sessions(&hub, sessions, turns).await?;
@@ -173,7 +180,7 @@ async fn play(
     Ok(time)
 }
 
-fn hub(store: Arc<dyn polylogue_runtime::port::Store>) -> Hub {
+fn hub(store: Arc<dyn port::Store>) -> Hub {
     let ports = Ports::new(Arc::new(instant::Instant), Arc::new(NoVoice), store, Arc::new(SystemClock));
     Hub::new(ports, HubSettings::default())
 }

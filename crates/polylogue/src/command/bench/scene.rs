@@ -51,7 +51,7 @@ impl Model for Counting {
         self.counts.lock().expect("nobody panics while counting").add(&id.agent, &call.ask.request);
         let text = match id.purpose {
             purpose::ACT => line(id.agent.as_str(), id.turn),
-            _ => r#"{"progress": 0.3, "goalReached": false, "naturalEnd": false, "onTrack": true}"#.to_owned(),
+            _ => JUDGED.to_owned(),
         };
         Ok(Reply { text: text.into(), usage: None })
     }
@@ -75,8 +75,11 @@ impl Counts {
     }
 }
 
+/// What the moderator thinks of every beat.
+pub(super) const JUDGED: &str = r#"{"progress": 0.3, "goalReached": false, "naturalEnd": false, "onTrack": true}"#;
+
 /// A line of about twenty words.
-fn line(agent: &str, beat: u32) -> String {
+pub(super) fn line(agent: &str, beat: u32) -> String {
     let mut chance = u64::from(beat) * 31 + agent.bytes().map(u64::from).sum::<u64>() * 1_009;
     let mut word = || {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -134,7 +137,7 @@ async fn play(beats: u32, characters: usize, ask_ms: u64, mode: AgentMode) -> Re
     Ok(counts)
 }
 
-fn setup(beats: u32, characters: usize, mode: AgentMode, model: &ModelRef) -> Result<Setup, Failure> {
+pub(super) fn setup(beats: u32, characters: usize, mode: AgentMode, model: &ModelRef) -> Result<Setup, Failure> {
     let agent = |name: &str| -> Result<Agent, Failure> {
         Ok(Agent {
             name: name.parse().map_err(|_| Failure::internal("a bad name"))?,

@@ -3,10 +3,14 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use polylogue_core::{Event, Record, format::chorus::Manifest, id::SessionId};
+use polylogue_core::{
+    Event, Record,
+    format::chorus::{Manifest, Settings},
+    id::SessionId,
+};
 use polylogue_runtime::{Listener, port::Journal};
 
-use crate::whole;
+use crate::{format::is_of, whole};
 
 /// Leaves a manifest behind for every chorus.
 pub(crate) struct Manifests {
@@ -39,7 +43,8 @@ impl Manifests {
 #[async_trait]
 impl Listener for Manifests {
     async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
-        if records.iter().any(|record| matches!(record.event, Event::Ended { .. })) {
+        let has_ended = records.iter().any(|record| matches!(record.event, Event::Ended { .. }));
+        if has_ended && is_of::<Settings>(&*self.journal, session).await {
             self.leave(session).await;
         }
     }

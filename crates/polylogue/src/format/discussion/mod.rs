@@ -29,7 +29,7 @@ use crate::{
     follow::follow,
     format,
     house::{ThisHouse, refusal},
-    output,
+    output, speech,
     view::{Style, View},
 };
 
@@ -75,6 +75,9 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
             let participants = participant.iter().map(|written| seat(written)).collect();
             let request = DiscussionRequest { title, topic, participants, max_rounds };
             let setup = setup::setup(request, common, &config, &engine)?;
+            if setup.speech {
+                speech::pull_if_wanted(&config).await;
+            }
             let mut view = format::view(common, &setup.format, &config);
             let id = engine.hub.start(setup).await?;
             follow(&engine, id, Seq::START, view.as_mut()).await

@@ -10,11 +10,11 @@ use async_trait::async_trait;
 use polylogue_core::{
     Event, Record,
     format::scene::{PlayedScene, SceneReport, SceneText, Settings, debug_log},
-    id::{Seq, SessionId},
+    id::SessionId,
 };
 use polylogue_runtime::{Listener, port::Journal};
 
-use crate::whole;
+use crate::{format::is_of, whole};
 
 /// The longest name of a scene's folder.
 const MAX_FOLDER_CHARS: usize = 64;
@@ -28,15 +28,6 @@ pub(crate) struct Outputs {
 impl Outputs {
     pub(crate) fn new(journal: Arc<dyn Journal>, out: PathBuf) -> Outputs {
         Outputs { journal, out }
-    }
-
-    /// Most sessions are none, and need not be read for that.
-    async fn is_scene(&self, session: SessionId) -> bool {
-        let first = self.journal.read(session, Seq::START, 1).await.unwrap_or_default();
-        first.first().is_some_and(|record| match &record.event {
-            Event::Started { setup, .. } => setup.format.is::<Settings>(),
-            _ => false,
-        })
     }
 
     /// Files that cannot be written are no reason to lose the session: they are views, and can be made again.
@@ -88,7 +79,7 @@ pub(crate) fn folder(out: &Path, name: &str) -> PathBuf {
 impl Listener for Outputs {
     async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
         let has_ended = records.iter().any(|record| matches!(record.event, Event::Ended { .. }));
-        if has_ended && self.is_scene(session).await {
+        if has_ended && is_of::<Settings>(&*self.journal, session).await {
             self.leave(session).await;
         }
     }

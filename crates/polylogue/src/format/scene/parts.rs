@@ -107,7 +107,7 @@ impl House<'_> {
         Err(first_failure.unwrap_or_else(|| Failure::config("there is no model here")))
     }
 
-    /// The moderator, and whoever stands in for it.
+    /// The moderator, and the one who stands in for it.
     fn crew(&self, of_scene: Option<&Moderator>, folder: Option<&Path>) -> Vec<Result<Agent, Failure>> {
         let part = |name: &str, model: Result<ModelRef, Failure>| {
             let id: AgentId = name.parse().expect("a good name");

@@ -77,7 +77,7 @@ impl Scene {
 
     fn decision(&mut self, decision: &Decision, conversation: &Conversation) {
         match decision {
-            // What is not in the transcript is for whoever watches.
+            // What is not in the transcript is for those who watch.
             Decision::StayedSilent { ask, nonverbal } if self.style.is_rich() => {
                 let acts: Vec<String> = nonverbal.iter().map(|act| format!(" *{act}*")).collect();
                 let name = name_of(&ask.agent, conversation);

@@ -1,4 +1,4 @@
-//! `session.json`: every line of a chorus, what it is about and its clip, for whoever plays them.
+//! `session.json`: every line of a chorus, what it is about and its clip, for playback systems.
 
 use std::{collections::BTreeSet, sync::Arc};
 

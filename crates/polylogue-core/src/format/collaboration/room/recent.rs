@@ -1,4 +1,4 @@
-//! What was said in a room lately, for whoever is spoken to next.
+//! What was said in a room lately, for the agent that is spoken to next.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! `debug.log`: everything that happened in a scene, in order, for whoever wonders why it went as it did.
+//! `debug.log`: everything that happened in a scene, in order, for people who wonder why it went as it did.
 
 use std::fmt::Write;
 
