@@ -13,7 +13,7 @@ use crate::{
     ledger::{Usage, estimate_tokens},
     line::{Line, Speaker},
     reason::Reason,
-    setup::{BadSetup, Change, Setup},
+    setup::{BadSetup, Change, Limits, Setup},
     stage::Stage,
     step::{Answer, Cut, Halt, Input, Rejected, Step},
     time::Timestamp,
@@ -262,7 +262,17 @@ impl Conversation {
         events
     }
 
+    /// Whether a session could have been set up so. What a resume or a fork changes is held to the same bounds.
+    pub(crate) fn check_change(&self, change: &Change) -> Result<(), BadSetup> {
+        change.limits.as_ref().map_or(Ok(()), Limits::check)?;
+        match (change.max_rounds, self.rules.most()) {
+            (Some(rounds), Some(most)) if !(1..=most).contains(&rounds) => Err(BadSetup::Rounds(rounds, most)),
+            _ => Ok(()),
+        }
+    }
+
     fn on_resume(&self, change: Change) -> Result<Vec<Event>, Rejected> {
+        self.check_change(&change)?;
         if let Some(reason) = self.stage.ended() {
             self.rules.may_resume(&self.stage, reason, &change)?;
         }

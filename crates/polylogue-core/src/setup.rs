@@ -219,6 +219,21 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    pub(crate) fn check(&self) -> Result<(), BadSetup> {
+        for (limit, value) in [
+            ("max_tokens", self.max_tokens),
+            ("max_seconds", self.max_seconds),
+            ("call_timeout_seconds", self.call_timeout_seconds),
+        ] {
+            if value == 0 {
+                return Err(BadSetup::ZeroLimit(limit));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What may be different from here on, when a session is resumed or forked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -283,15 +298,7 @@ impl BadSetup {
 impl Setup {
     /// Everything that must hold before the first step, checked once.
     pub fn check(&self) -> Result<(), BadSetup> {
-        for (limit, value) in [
-            ("max_tokens", self.limits.max_tokens),
-            ("max_seconds", self.limits.max_seconds),
-            ("call_timeout_seconds", self.limits.call_timeout_seconds),
-        ] {
-            if value == 0 {
-                return Err(BadSetup::ZeroLimit(limit));
-            }
-        }
+        self.limits.check()?;
         if self.room.is_some() && !self.format.answers_in_rooms() {
             return Err(BadSetup::NotForRooms);
         }

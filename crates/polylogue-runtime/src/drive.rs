@@ -3,19 +3,21 @@
 //! What happened and what is begun because of it go to the journal in one append, and are published after it.
 //! So nobody sees what is not on disk, and a turn costs one write.
 
-use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use polylogue_core::{
     Conversation, Cut, Event, Halt, Input, Record, Rejected, Step,
     ask::Ask,
-    event::Origin,
+    event::{CallFailure, FailureKind, Origin},
     format::Remark,
     id::{AskId, LineId, PersonId},
+    ledger::Usage,
     line::Speaker,
 };
 use tokio::{
     sync::{mpsc, oneshot},
+    task::yield_now,
     time::sleep,
 };
 
@@ -75,6 +77,11 @@ impl Drive {
     /// Runs the session until it ends, waits for a person only, is abandoned, or cannot be recorded any further.
     /// Returns it as it was left.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<Conversation, JournalError> {
+        // A caller that wants to watch from the beginning comes first.
+        yield_now().await;
+        if commands.is_closed() {
+            return Ok(self.conversation);
+        }
         let mut under_way = UnderWay::default();
         let mut batch = Vec::new();
         loop {
@@ -141,7 +148,14 @@ impl Drive {
 
     fn ask(&self, ask: Ask, deltas: Deltas) -> BoxFuture<'static, Input> {
         let time_limit = Duration::from_secs(self.conversation.stage().limits().call_timeout_seconds);
-        call::perform(self.ports.model.clone(), ask, deltas, time_limit, self.retries).boxed()
+        let id = ask.id.clone();
+        let work = call::perform(self.ports.model.clone(), ask, deltas, time_limit, self.retries);
+        let broken = move || {
+            let message = "the model's connector broke inside, which is a bug: the log says where".to_owned();
+            let failure = CallFailure { kind: FailureKind::Unavailable, message };
+            Input::AskFailed { ask: id, failure, usage: Usage::default(), retries: 0 }
+        };
+        unbroken(work, broken).boxed()
     }
 
     fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
@@ -153,13 +167,17 @@ impl Drive {
         let tone = line.delivery.tone.clone();
         let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
         let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place };
-        async move {
+        let work = async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },
                 Err(error) => Input::ClipFailed { line: id, error: error.to_string() },
             }
-        }
-        .boxed()
+        };
+        let broken = move || {
+            let error = "the speech engine broke inside, which is a bug: the log says where".to_owned();
+            Input::ClipFailed { line: id, error }
+        };
+        unbroken(work, broken).boxed()
     }
 
     async fn wait(&self, under_way: &mut UnderWay, commands: &mut mpsc::Receiver<Command>) -> Happened {
@@ -226,6 +244,11 @@ impl Drive {
         self.publisher.records(records);
         Ok(())
     }
+}
+
+/// What came of the work, also when it panicked: then only this step has failed.
+async fn unbroken(work: impl Future<Output = Input>, broken: impl FnOnce() -> Input) -> Input {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| broken())
 }
 
 /// What is being done, by its place in the conversation.

@@ -16,7 +16,7 @@ use polylogue_core::{
     room::RoomId,
     setup::{BadSetup, Change},
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use crate::{
     call::Retries,
@@ -61,6 +61,8 @@ struct Inner {
     ports: Ports,
     settings: HubSettings,
     live: Mutex<HashMap<SessionId, Live>>,
+    /// A permit for each session that may run. It is taken before the first await and gives itself back.
+    places: Arc<Semaphore>,
     /// Sessions that have run here lately, as they were left, the newest last. When somebody goes on with one, its
     /// journal need not be folded again.
     left: Mutex<VecDeque<Conversation>>,
@@ -73,6 +75,19 @@ struct Live {
     publisher: Publisher,
     room: Option<RoomId>,
     done: watch::Receiver<Option<Result<(), JournalError>>>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Takes a session out of the list of those that run, whatever ended its loop.
+struct Leaving {
+    inner: Arc<Inner>,
+    id: SessionId,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.inner.live().remove(&self.id);
+    }
 }
 
 impl std::fmt::Debug for Hub {
@@ -143,6 +158,7 @@ impl Hub {
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
         Hub {
             inner: Arc::new(Inner {
+                places: Arc::new(Semaphore::new(settings.max_live.min(Semaphore::MAX_PERMITS))),
                 ports,
                 settings,
                 live: Mutex::default(),
@@ -154,28 +170,32 @@ impl Hub {
 
     /// Starts a session. When this returns, its setup is on disk.
     pub async fn start(&self, setup: Setup) -> Result<SessionId, HubError> {
-        self.must_have_room(1)?;
-        self.begin(setup).await
+        let (hub, place) = (self.clone(), self.reserve(1)?);
+        to_its_end(async move { hub.begin(setup, place).await }).await
     }
 
     /// Starts several sessions, or none when there is no room for all of them.
     pub async fn start_all(&self, setups: Vec<Setup>) -> Result<Vec<SessionId>, HubError> {
-        self.must_have_room(setups.len())?;
+        let (hub, mut places) = (self.clone(), self.reserve(setups.len())?);
         // What cannot work is found before anything begins.
         setups.iter().try_for_each(Setup::check)?;
-        let mut ids = Vec::with_capacity(setups.len());
-        for setup in setups {
-            ids.push(self.begin(setup).await?);
-        }
-        Ok(ids)
+        to_its_end(async move {
+            let mut ids = Vec::with_capacity(setups.len());
+            for setup in setups {
+                let place = places.split(1).expect("a place was reserved for each");
+                ids.push(hub.begin(setup, place).await?);
+            }
+            Ok(ids)
+        })
+        .await
     }
 
-    async fn begin(&self, setup: Setup) -> Result<SessionId, HubError> {
+    async fn begin(&self, setup: Setup, place: OwnedSemaphorePermit) -> Result<SessionId, HubError> {
         let (conversation, first) = Conversation::start(setup, self.inner.ports.clock.now())?;
         let id = conversation.stage().setup().id;
         self.inner.ports.journal.append(id, vec![Arc::new(first)]).await?;
         self.ring(&conversation);
-        self.run(conversation)?;
+        self.run(conversation, place)?;
         Ok(id)
     }
 
@@ -200,12 +220,15 @@ impl Hub {
 
     /// A new session `new_id` that goes on from record `at` of session `id`.
     pub async fn fork(&self, id: SessionId, at: Seq, new_id: SessionId, change: Change) -> Result<(), HubError> {
-        self.must_have_room(1)?;
+        let (hub, place) = (self.clone(), self.reserve(1)?);
         let records = self.records(id).await?;
         let now = self.inner.ports.clock.now();
         let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
-        self.inner.ports.journal.append(new_id, journal.into_iter().map(Arc::new).collect()).await?;
-        self.run(conversation)
+        to_its_end(async move {
+            hub.inner.ports.journal.append(new_id, journal.into_iter().map(Arc::new).collect()).await?;
+            hub.run(conversation, place)
+        })
+        .await
     }
 
     /// Stops a session: what is under way is dropped at once, what had arrived is kept. Returns when that
@@ -396,7 +419,7 @@ impl Hub {
         if self.inner.live().contains_key(&session.id()) {
             return Err(HubError::Running);
         }
-        self.must_have_room(1)?;
+        let place = self.reserve(1)?;
         let mut conversation = self.read(session).await?;
         let (before, was_left) = (conversation.stage().head(), is_left_running(&conversation));
         let is_said = matches!(input, Input::HumanSaid { .. });
@@ -410,15 +433,17 @@ impl Hub {
         let hub = self.clone();
         to_its_end(async move {
             hub.append(&mut conversation, events).await?;
-            if conversation.stage().ended().is_none() { hub.run(conversation) } else { Ok(()) }
+            if conversation.stage().ended().is_none() { hub.run(conversation, place) } else { Ok(()) }
         })
         .await?;
         Ok(before)
     }
 
-    fn must_have_room(&self, sessions: usize) -> Result<(), HubError> {
-        let max = self.inner.settings.max_live;
-        if self.inner.live().len() + sessions > max { Err(HubError::Busy(max)) } else { Ok(()) }
+    /// Places for so many sessions, or none of them.
+    fn reserve(&self, sessions: usize) -> Result<OwnedSemaphorePermit, HubError> {
+        let busy = || HubError::Busy(self.inner.settings.max_live);
+        let sessions = u32::try_from(sessions).map_err(|_| busy())?;
+        self.inner.places.clone().try_acquire_many_owned(sessions).map_err(|_| busy())
     }
 
     fn ring(&self, conversation: &Conversation) {
@@ -447,7 +472,7 @@ impl Hub {
         Ok(())
     }
 
-    fn run(&self, conversation: Conversation) -> Result<(), HubError> {
+    fn run(&self, conversation: Conversation, place: OwnedSemaphorePermit) -> Result<(), HubError> {
         let id = conversation.stage().setup().id;
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (report, done) = watch::channel(None);
@@ -458,12 +483,13 @@ impl Hub {
             if live.contains_key(&id) {
                 return Err(HubError::Running);
             }
-            live.insert(id, Live { commands, publisher: publisher.clone(), room, done });
+            live.insert(id, Live { commands, publisher: publisher.clone(), room, done, _place: place });
         }
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
         let drive = Drive { conversation, ports, retries, publisher };
         let inner = self.inner.clone();
         tokio::spawn(async move {
+            let leaving = Leaving { inner: inner.clone(), id };
             let outcome = drive.run(receiver).await;
             // It is kept before it is let go, so that the next one finds it.
             let outcome = match outcome {
@@ -476,7 +502,7 @@ impl Hub {
                     Err(error)
                 }
             };
-            inner.live().remove(&id);
+            drop(leaving);
             report.send_replace(Some(outcome));
         });
         Ok(())
@@ -490,7 +516,9 @@ fn is_left_running(conversation: &Conversation) -> bool {
 }
 
 /// Does what must not be left half done when the caller goes away: what is on disk is also run.
-async fn to_its_end(work: impl Future<Output = Result<(), HubError>> + Send + 'static) -> Result<(), HubError> {
+async fn to_its_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, HubError>> + Send + 'static,
+) -> Result<T, HubError> {
     match tokio::spawn(work).await {
         Ok(outcome) => outcome,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

@@ -5,6 +5,8 @@ mod waiting;
 
 use std::{sync::Arc, time::Duration};
 
+use async_trait::async_trait;
+use futures_util::future::join_all;
 use polylogue_core::{
     Event, Reason, Record, Rejected,
     id::{Seq, SessionId},
@@ -12,8 +14,12 @@ use polylogue_core::{
     projection::{CannotFork, Outcome},
     setup::{Change, Limits},
 };
-use polylogue_runtime::{Hub, HubError, HubSettings, MemoryJournal, Ports, Published, Retries, port::CallError};
+use polylogue_runtime::{
+    Hub, HubError, HubSettings, MemoryJournal, Ports, Published, Retries,
+    port::{CallError, Journal, JournalError, Summary},
+};
 use support::{Behaviour, Bench, TestModel, TokioClock, setup, texts};
+use tokio::time::{sleep, timeout};
 
 #[tokio::test(start_paused = true)]
 async fn a_collaboration_runs_to_its_cap_and_says_so() {
@@ -302,4 +308,89 @@ async fn an_unknown_session_is_said_to_be_one() {
     assert_eq!(bench.hub.stop(id).await, Err(HubError::NoSuchSession(id)));
     let ports = Ports { clock: Arc::new(TokioClock::default()), ..bench.ports.clone() };
     assert_eq!(Hub::new(ports, HubSettings::default()).running(), 0);
+}
+
+/// A journal whose appends take a while, as those of a disk do.
+struct Unhurried(Arc<MemoryJournal>);
+
+#[async_trait]
+impl Journal for Unhurried {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
+        sleep(Duration::from_millis(5)).await;
+        self.0.append(session, records).await?;
+        sleep(Duration::from_millis(5)).await;
+        Ok(())
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
+        self.0.read(session, after, limit).await
+    }
+
+    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+        self.0.sessions(limit).await
+    }
+
+    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
+        self.0.find(id_prefix, limit).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
+        self.0.unfinished().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_caller_leaves_runs_all_the_same() {
+    let bench = Bench::new(TestModel::handing_on());
+    let store = Arc::new(MemoryJournal::default());
+    let ports = Ports { journal: Arc::new(Unhurried(store.clone())), ..bench.ports.clone() };
+    let hub = Hub::new(ports, HubSettings::default());
+    let forked = bench.run(setup(2)).await;
+    store.append(forked, bench.ports.journal.read_all(forked).await.unwrap()).await.unwrap();
+    for patience in 0..12 {
+        let leaves = Duration::from_millis(patience);
+        // Each of these is dropped in the middle, after another while each time.
+        let _ = timeout(leaves, hub.start(setup(2))).await;
+        let _ = timeout(leaves, hub.start_all(vec![setup(1), setup(2)])).await;
+        let new_id = SessionId::from_random([patience as u8; 16]);
+        let _ = timeout(leaves, hub.fork(forked, Seq(3), new_id, Change::default())).await;
+    }
+    // The clock is the test's: this is long after the last of them.
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(hub.running(), 0);
+    assert_eq!(store.unfinished().await, Ok(Vec::new()), "nobody's session is left behind");
+    assert!(store.sessions(usize::MAX).await.unwrap().len() > 4 * 8, "they were begun");
+}
+
+#[tokio::test(start_paused = true)]
+async fn places_are_taken_before_anything_is_waited_for() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
+    let ports = Ports { journal: Arc::new(Unhurried(Arc::default())), ..bench.ports.clone() };
+    let hub = Hub::new(ports, HubSettings { max_live: 3, ..HubSettings::default() });
+    let started = join_all((0..20).map(|_| hub.start(setup(1)))).await;
+    assert_eq!(started.iter().filter(|started| started.is_ok()).count(), 3);
+    assert_eq!(started.iter().filter(|started| **started == Err(HubError::Busy(3))).count(), 17);
+    for id in started.into_iter().flatten() {
+        hub.wait(id).await.unwrap();
+    }
+    assert_eq!(join_all((0..3).map(|_| hub.start(setup(1)))).await.iter().filter(|started| started.is_ok()).count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_panics_fails_its_ask_and_gives_its_place_back() {
+    let model = TestModel::new(|call| match call.ask.id.attempt {
+        1 => panic!("a bug in a connector"),
+        _ => Behaviour::HandsOn,
+    });
+    let settings = HubSettings { max_live: 1, ..HubSettings::default() };
+    let bench = Bench::with(model, Arc::new(MemoryJournal::default()), settings);
+    for _ in 0..3 {
+        let id = bench.run(setup(1)).await;
+        assert_eq!((bench.reason(id).await, bench.hub.running()), (Some(Reason::FAILED), 0));
+        let failure = bench.hub.conversation(id).await.unwrap().stage().failures()[0].failure.message.clone();
+        assert!(failure.contains("a bug"), "{failure}");
+        bench.hub.resume(id, Change::default()).await.unwrap();
+        bench.hub.wait(id).await.unwrap();
+        assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
+    }
 }

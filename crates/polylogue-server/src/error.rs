@@ -126,9 +126,12 @@ impl From<HubError> for Refusal {
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) => Code::InvalidConfig,
-            HubError::CannotFork(CannotFork::NoSuchRecord(..) | CannotFork::Complete(..) | CannotFork::Unread(_)) => {
-                Code::InvalidRequest
-            }
+            HubError::CannotFork(
+                CannotFork::NoSuchRecord(..)
+                | CannotFork::Complete(..)
+                | CannotFork::Unread(_)
+                | CannotFork::BadChange(_),
+            ) => Code::InvalidRequest,
             HubError::CannotFork(CannotFork::NotAJournal(_)) | HubError::NotAJournal(_) | HubError::Journal(_) => {
                 return Refusal::internal(error);
             }

@@ -40,6 +40,9 @@ impl Settings {
         if !listen.ip().is_loopback() && self.tokens.is_empty() {
             return Err(BadSettings::Open(listen));
         }
+        if self.cors_origins.iter().any(|origin| origin.trim() == "*") {
+            return Err(BadSettings::EveryOrigin);
+        }
         match self.cors_origins.iter().find(|origin| origin.parse::<axum::http::HeaderValue>().is_err()) {
             Some(origin) => Err(BadSettings::Origin(origin.clone())),
             None => Ok(()),
@@ -54,6 +57,11 @@ pub enum BadSettings {
          (POLYLOGUE_TOKENS, or the variable that [server] tokens_env names), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
+    #[error(
+        "cors_origins = [\"*\"] would let every page that somebody on this machine looks at spend your money: name \
+         the origins, for example https://example.org"
+    )]
+    EveryOrigin,
     #[error("`{0}` is no origin: write for example https://example.org")]
     Origin(String),
 }

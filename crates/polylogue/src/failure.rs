@@ -145,9 +145,9 @@ impl From<HubError> for Failure {
     fn from(error: HubError) -> Failure {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
-            HubError::Rejected(Rejected::EmptyMessage | Rejected::TooLong(..) | Rejected::NotInCast(_)) => {
-                Code::InvalidRequest
-            }
+            HubError::Rejected(
+                Rejected::EmptyMessage | Rejected::TooLong(..) | Rejected::NotInCast(_) | Rejected::BadSetup(_),
+            ) => Code::InvalidRequest,
             HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,

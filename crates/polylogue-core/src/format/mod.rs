@@ -2,7 +2,7 @@
 //! knows about it lies in that room: settings, rules, decisions, words, forms of reply, templates and views.
 //!
 //! The set of formats is open, so shared code never lists them. It asks a setup, a decision, a purpose, a kind of
-//! line or a reason what it needs to know. The one list is [`FORMATS`].
+//! line or a reason what it needs to know. The one list is `FORMATS`, below.
 
 pub mod chorus;
 pub mod collaboration;

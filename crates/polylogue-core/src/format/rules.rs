@@ -117,6 +117,11 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// The most rounds or beats that a session of this format can have, where it counts any.
+    fn most(&self) -> Option<u32> {
+        None
+    }
+
     /// Where an ask stands in what the format counts, in words: `round 2 of 6`.
     fn counter(&self, ask: &AskId) -> String;
 

@@ -6,7 +6,7 @@ use crate::{
     Conversation, NotAJournal, Reason, Record, Setup, Step, Timestamp,
     event::{Event, VERSION},
     id::{Seq, SessionId},
-    setup::Change,
+    setup::{BadSetup, Change},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +19,8 @@ pub enum CannotFork {
         "the session was recorded by a newer Polylogue ({0} cannot be read here): choose an earlier record, or use that version"
     )]
     Unread(String),
+    #[error(transparent)]
+    BadChange(#[from] BadSetup),
     #[error(transparent)]
     NotAJournal(#[from] NotAJournal),
 }
@@ -44,9 +46,14 @@ pub fn fork(
     // A room hears what is said there once: a fork goes its own way elsewhere.
     let setup = Setup { id, room: None, ..Setup::clone(setup) };
     copy[0].event = Event::Started { version: *version, setup: Arc::new(setup) };
-    copy.push(Record { seq: at.next(), at: now, event: Event::Forked { version: VERSION, from, at, change } });
+    copy.push(Record {
+        seq: at.next(),
+        at: now,
+        event: Event::Forked { version: VERSION, from, at, change: change.clone() },
+    });
 
     let conversation = Conversation::replay(&copy)?;
+    conversation.check_change(&change)?;
     if let Some(what) = conversation.stage().unread().first() {
         return Err(CannotFork::Unread(what.clone()));
     }

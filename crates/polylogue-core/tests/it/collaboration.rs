@@ -8,7 +8,7 @@ use polylogue_core::{
     id::{AskId, LineId},
     ledger::Usage,
     money::{Money, Price},
-    projection::{NoRequest, Outcome, markdown, plain_text, request_behind},
+    projection::{CannotFork, NoRequest, Outcome, fork, markdown, plain_text, request_behind},
     setup::{BadSetup, Cast, Change, Limits},
     text::reply::Repair,
 };
@@ -261,6 +261,25 @@ fn what_can_be_resumed_and_with_what() {
         let play = Play::start(setup).unwrap().run(|_| reply.to_owned());
         let got = play.conversation.on(Input::ResumePressed { change: change.clone() });
         assert_eq!(got.map(|_| ()), expected, "{reply}");
+    }
+}
+
+#[test]
+fn what_a_resume_or_a_fork_changes_is_held_to_the_bounds_of_a_setup() {
+    let mut play = Play::start(collaboration(&["claude", "gpt"], 2)).unwrap();
+    play.begin();
+    play.give(Input::Halted { why: Halt::StopPressed, cut: Vec::new() }).unwrap();
+    let zero = Limits { max_seconds: 0, ..Limits::default() };
+    for (change, problem) in [
+        (Change { max_rounds: Some(u32::MAX), ..Change::default() }, BadSetup::Rounds(u32::MAX, Settings::MAX_ROUNDS)),
+        (Change { max_rounds: Some(0), ..Change::default() }, BadSetup::Rounds(0, Settings::MAX_ROUNDS)),
+        (Change { limits: Some(zero), ..Change::default() }, BadSetup::ZeroLimit("max_seconds")),
+    ] {
+        let resumed = play.conversation.on(Input::ResumePressed { change: change.clone() });
+        assert_eq!(resumed, Err(Rejected::BadSetup(problem.clone())));
+        let id = polylogue_core::id::SessionId::from_bytes([7; 16]);
+        let forked = fork(&play.records, polylogue_core::id::Seq(1), id, change, polylogue_core::Timestamp(0));
+        assert_eq!(forked.map(|_| ()), Err(CannotFork::BadChange(problem)));
     }
 }
 

@@ -193,6 +193,10 @@ fn why_a_scene_ends() {
         purpose::ACT => Some("[TONE: flat] \"I told you that I did not take the money from the box.\"".to_owned()),
         _ => Some(judged(0.1, "")),
     };
+    let short = |ask: &Ask| match ask.id.purpose {
+        purpose::ACT => Some("[TONE: flat] \"Yes.\"".to_owned()),
+        _ => Some(judged(0.1, "")),
+    };
     let after_two = |more: &'static str| {
         move |ask: &Ask| match (ask.id.purpose, ask.id.turn) {
             (purpose::JUDGE, 2) => Some(format!("{{{more}}}")),
@@ -221,6 +225,7 @@ fn why_a_scene_ends() {
         ("arcs too early", Box::new(after_two(early)), reason::MAX_BEATS_EXCEEDED, 12),
         ("silence", Box::new(silent), reason::STALLED, 6),
         ("circles", Box::new(circling), reason::STALLED, 7),
+        ("short circles", Box::new(short), reason::STALLED, 7),
         ("beats", Box::new(talkative), reason::MAX_BEATS_EXCEEDED, 12),
         ("nobody", Box::new(|_| None), Reason::FAILED, 3),
         (

@@ -172,8 +172,8 @@ impl Profiles {
         for (name, settings) in settings {
             let at = all.profiles.iter().position(|profile| *profile.name == *name);
             // A new profile takes what it does not say from a built-in one, always the same for its name.
-            let base =
-                at.unwrap_or_else(|| name.bytes().fold(7, |sum, byte| sum * 31 + usize::from(byte)) % BUILT_IN.len());
+            let mixed = |sum: usize, byte: u8| sum.wrapping_mul(31).wrapping_add(usize::from(byte));
+            let base = at.unwrap_or_else(|| name.bytes().fold(7, mixed) % BUILT_IN.len());
             let changed = all.profiles[base].clone().changed(&name, settings);
             match at {
                 Some(at) => all.profiles[at] = changed,

@@ -102,6 +102,8 @@ fn nobody_listens_beyond_this_machine_without_tokens() {
     assert_eq!(settings.check(everywhere), Ok(()));
     settings.cors_origins.push("\n".to_owned());
     assert!(matches!(settings.check(everywhere), Err(BadSettings::Origin(_))));
+    settings.cors_origins = vec!["https://friend.example".to_owned(), "*".to_owned()];
+    assert_eq!(settings.check(everywhere), Err(BadSettings::EveryOrigin));
 }
 
 #[tokio::test]

@@ -246,6 +246,10 @@ impl Rules for Collaboration {
         Some(self.max_rounds)
     }
 
+    fn most(&self) -> Option<u32> {
+        Some(Settings::MAX_ROUNDS)
+    }
+
     fn counter(&self, ask: &AskId) -> String {
         format!("round {} of {}", ask.turn, self.max_rounds)
     }

@@ -115,8 +115,10 @@ fn within_budget(text: &Arc<str>) -> (Arc<str>, u64) {
     if tokens <= MAX_TOKENS {
         return (text.clone(), tokens);
     }
-    // A character is at most one token, so this many characters are never too many.
-    let kept: String = text.chars().take(MAX_TOKENS as usize - 1).chain(['…']).collect();
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let fits = |end: &usize| estimate_tokens(&text[..*end]) < MAX_TOKENS;
+    let end = ends[ends.partition_point(fits).saturating_sub(1)];
+    let kept = format!("{}…", &text[..end]);
     let tokens = estimate_tokens(&kept);
     (kept.into(), tokens)
 }
@@ -152,12 +154,15 @@ mod tests {
 
     #[test]
     fn an_item_larger_than_the_window_is_shown_in_part() {
-        for letter in ["a", "語"] {
+        // As much as the window holds: four letters of a Latin script are a token.
+        for (letter, given, shown_chars) in
+            [("a", 20_000, 9_997), ("a", 10_001, 9_997), ("a", 10_000, 10_000), ("語", 20_000, 2_500)]
+        {
             let mut window = Window::default();
-            window.push("gpt".into(), None, &letter.repeat(20_000).into());
+            window.push("gpt".into(), None, &letter.repeat(given).into());
             let shown = texts(&window);
-            assert_eq!(shown.len(), 1);
-            assert!(shown[0].ends_with('…') && shown[0].chars().count() == 2_500);
+            assert_eq!((shown.len(), shown[0].chars().count()), (1, shown_chars), "{letter} {given}");
+            assert_eq!(shown[0].ends_with('…'), shown_chars < given);
         }
     }
 }

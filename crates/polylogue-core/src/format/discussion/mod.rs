@@ -464,6 +464,10 @@ impl Rules for Discussion {
         }
     }
 
+    fn most(&self) -> Option<u32> {
+        Some(Settings::MAX_ROUNDS)
+    }
+
     fn counter(&self, ask: &AskId) -> String {
         format!("round {} of {}", ask.turn, self.max_rounds)
     }

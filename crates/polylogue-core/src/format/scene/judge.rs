@@ -118,7 +118,7 @@ pub(super) fn is_circling(lines: &[Line], begins: usize) -> bool {
         let until = lines[..line.id.0 as usize].iter().rev().filter(spoken).take(LOOK_BACK + 1);
         let mut until: Vec<(&str, &str)> = until.map(|line| (line.speaker.name(), &*line.text)).collect();
         until.reverse();
-        repetition::repeats(&until, LOOK_BACK).is_some()
+        repetition::repeats(&until, LOOK_BACK).is_some() || repetition::repeats_exactly(&until, LOOK_BACK)
     };
     let mut said = lines[begins..].iter().filter(spoken).peekable();
     said.peek().is_some() && said.all(is_repeat)

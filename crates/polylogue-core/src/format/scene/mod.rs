@@ -453,6 +453,10 @@ impl Rules for Scene {
         Some(self.max_beats)
     }
 
+    fn most(&self) -> Option<u32> {
+        Some(Settings::MAX_BEATS)
+    }
+
     fn counter(&self, ask: &AskId) -> String {
         format!("beat {} of at most {}", ask.turn + 1, self.max_beats)
     }

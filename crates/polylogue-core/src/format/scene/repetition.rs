@@ -41,6 +41,15 @@ pub(super) fn repeats(lines: &[(&str, &str)], window: usize) -> Option<Repeat> {
         .max_by(|a, b| a.similarity.total_cmp(&b.similarity))
 }
 
+/// Whether the last of these lines says exactly what the same speaker said among the `window` lines before it,
+/// however short it is. Case, punctuation and blanks do not count.
+pub(super) fn repeats_exactly(lines: &[(&str, &str)], window: usize) -> bool {
+    let Some(((speaker, newest), before)) = lines.split_last() else { return false };
+    let newest = letters(newest);
+    let from = before.len().saturating_sub(window);
+    !newest.is_empty() && before[from..].iter().any(|(who, text)| who == speaker && letters(text) == newest)
+}
+
 /// The letters and digits in small letters, with one space between words.
 fn letters(text: &str) -> Vec<char> {
     let mut out: Vec<char> = Vec::new();
@@ -109,6 +118,18 @@ mod tests {
             let found = repeats(&[("bob", earlier), ("alice", newest), ("bob", newest)], 10);
             assert_eq!(found.is_some(), *is_repeat, "{earlier:?} and {newest:?}");
         }
+    }
+
+    #[test]
+    fn an_exact_repeat_may_be_short() {
+        for (earlier, newest, is_repeat) in
+            [("Yes.", "yes!", true), ("Yes.", "No.", false), ("…", "…", false), ("No! No!", "No, no.", true)]
+        {
+            let found = repeats_exactly(&[("bob", earlier), ("alice", newest), ("bob", newest)], 10);
+            assert_eq!(found, is_repeat, "{earlier} and {newest}");
+        }
+        assert!(!repeats_exactly(&[("alice", "Yes."), ("bob", "Yes.")], 10), "another said it");
+        assert!(!repeats_exactly(&[("bob", "Yes."), ("alice", "No."), ("bob", "Yes.")], 1), "it is long ago");
     }
 
     #[test]

@@ -24,6 +24,15 @@ fn agent(name: &str, voice: Option<&str>) -> Agent {
 }
 
 #[test]
+fn a_profile_of_any_name_has_a_voice() {
+    for letters in 1..=64 {
+        let name = "z".repeat(letters);
+        let profiles = Profiles::with(BTreeMap::from([(name.clone(), ProfileSettings::default())]));
+        assert!(profiles.names().any(|known| **known == *name), "{letters} letters");
+    }
+}
+
+#[test]
 fn built_in_profiles_share_no_voice() {
     let profiles = Profiles::default();
     assert!(profiles.iter().count() >= 8);

@@ -167,13 +167,14 @@ fn goal_in(prompt: &str) -> Option<String> {
     };
     let start = starts("scene goal:").or_else(|| starts("goal:"))?;
     let paragraph = prompt[start..].trim_start();
-    let end = paragraph.lines().scan(0, |at, line| {
+    // With their line breaks, which are of one or two characters.
+    let end = paragraph.split_inclusive('\n').scan(0, |at, line| {
         let here = *at;
-        *at += line.len() + 1;
+        *at += line.len();
         Some((here, line))
     });
     let end = end.skip(1).find(|(_, line)| line.trim().is_empty()).map_or(paragraph.len(), |(at, _)| at);
-    let goal = paragraph[..end.min(paragraph.len())].split_whitespace().collect::<Vec<_>>().join(" ");
+    let goal = paragraph[..end].split_whitespace().collect::<Vec<_>>().join(" ");
     let goal = goal.trim_end_matches('.');
     (!goal.is_empty()).then(|| goal.to_owned())
 }
@@ -380,6 +381,10 @@ mod tests {
             ("It is late.\ngoal:\nthey part", Some("they part")),
             ("The subgoal: none.", None),
             ("Nothing is said of it.", None),
+            (
+                "Scene goal: Bob bittet um Für-\r\nsprache, früh.\r\n\r\nÜbrigens regnet es.",
+                Some("Bob bittet um Für- sprache, früh"),
+            ),
             ("Scene goal:", None),
             ("ÄÖÜ über. Scene Goal: Größe.", Some("Größe")),
         ] {
