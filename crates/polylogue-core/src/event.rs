@@ -192,6 +192,26 @@ impl Event {
         }
     }
 
+    /// Whether something has come of running the session: an answer, a clip, an end, or the word that there is none.
+    pub fn is_progress(&self) -> bool {
+        match self {
+            Event::Answered { .. }
+            | Event::AskFailed { .. }
+            | Event::ClipMade { .. }
+            | Event::ClipFailed { .. }
+            | Event::HumanSpoke { .. }
+            | Event::Ended { .. } => true,
+            Event::Started { .. }
+            | Event::Forked { .. }
+            | Event::Resumed { .. }
+            | Event::Asked { .. }
+            | Event::AskCut { .. }
+            | Event::LineSpoken { .. }
+            | Event::LineCut { .. }
+            | Event::Decided(_) => false,
+        }
+    }
+
     /// What the log says of the event.
     pub fn remark(&self) -> Option<Remark> {
         match self {

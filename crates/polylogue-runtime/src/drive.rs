@@ -3,15 +3,24 @@
 //! What happened and what is begun because of it go to the journal in one append, and are published after it.
 //! So nobody sees what is not on disk, and a turn costs one write.
 
-use std::{collections::BTreeMap, future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+mod persist;
+mod under_way;
 
-use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use std::{
+    collections::VecDeque,
+    future::pending,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
 use polylogue_core::{
-    Conversation, Cut, Event, Halt, Input, Record, Rejected, Step,
+    Conversation, Cut, Event, Halt, Input, Reason, Record, Rejected, Step, Timestamp,
     ask::Ask,
     event::{CallFailure, FailureKind, Origin},
     format::Remark,
-    id::{AskId, LineId, PersonId},
+    id::{LineId, PersonId, Seq},
     ledger::Usage,
     line::Speaker,
 };
@@ -21,10 +30,12 @@ use tokio::{
     time::sleep,
 };
 
+pub(crate) use self::persist::persist;
+use self::under_way::{Doing, UnderWay};
 use crate::{
     call::{self, Retries},
     live::Publisher,
-    port::{Clock, Deltas, Journal, JournalError, Model, Rooms, Speech, Store, Voice},
+    port::{Clock, Deltas, Journal, JournalError, Model, NodeId, Nodes, Rooms, Speech, Store, Voice},
 };
 
 /// What the engine acts through.
@@ -33,6 +44,7 @@ pub struct Ports {
     pub model: Arc<dyn Model>,
     pub voice: Arc<dyn Voice>,
     pub journal: Arc<dyn Journal>,
+    pub nodes: Arc<dyn Nodes>,
     pub rooms: Arc<dyn Rooms>,
     pub clock: Arc<dyn Clock>,
 }
@@ -40,7 +52,7 @@ pub struct Ports {
 impl Ports {
     /// The ports of an engine that keeps everything in one store.
     pub fn new(model: Arc<dyn Model>, voice: Arc<dyn Voice>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Ports {
-        Ports { model, voice, journal: store.clone(), rooms: store, clock }
+        Ports { model, voice, journal: store.clone(), nodes: store.clone(), rooms: store, clock }
     }
 }
 
@@ -53,95 +65,208 @@ impl std::fmt::Debug for Ports {
 /// What somebody wants of a running session.
 pub(crate) enum Command {
     Stop,
-    Say { who: PersonId, text: Arc<str>, origin: Origin, taken: oneshot::Sender<Result<(), Rejected>> },
+    Say {
+        who: PersonId,
+        text: Arc<str>,
+        origin: Origin,
+        taken: oneshot::Sender<Result<(), Rejected>>,
+    },
+    /// Another process may have gone on with the session: find out.
+    LookUp,
 }
 
 /// A session being run.
 pub(crate) struct Drive {
-    pub(crate) conversation: Conversation,
-    pub(crate) ports: Ports,
-    pub(crate) retries: Retries,
-    pub(crate) publisher: Publisher,
+    conversation: Conversation,
+    ports: Ports,
+    node: NodeId,
+    retries: Retries,
+    publisher: Publisher,
+    under_way: UnderWay,
+    /// What is decided and not yet recorded.
+    batch: Vec<Arc<Record>>,
+    /// What happened while something was being recorded.
+    arrived: VecDeque<Happened>,
+    /// The place of the last record, on disk or in the batch.
+    head: Seq,
+}
+
+/// How a loop came to its end.
+pub(crate) enum Parting {
+    /// The session has ended, waits for a person, or was let go of: it is as its journal has it.
+    AsRecorded(Box<Conversation>),
+    /// The session has ended because its format broke: what is in memory is of no use.
+    Broken { head: Seq },
+    /// Another process goes on with it.
+    Lost,
 }
 
 /// What happened while the loop waited.
 enum Happened {
     Input(Input),
-    Halt(Halt),
-    Command(Command),
+    Halt(Halt, Vec<Cut>),
+    Say {
+        who: PersonId,
+        text: Arc<str>,
+        origin: Origin,
+        taken: oneshot::Sender<Result<(), Rejected>>,
+    },
+    LookUp,
     /// Nobody holds the session any more: it stays as the journal has it, to be resumed.
     Abandoned,
 }
 
+/// What follows for the loop from something that happened.
+enum Taken {
+    GoOn,
+    LetGo,
+    /// The format broke over it.
+    Broke,
+}
+
+/// Why the loop stops in the middle of what it does.
+enum Stop {
+    /// Another process has written the session.
+    Lost,
+    Failed(JournalError),
+}
+
+impl From<JournalError> for Stop {
+    fn from(error: JournalError) -> Stop {
+        match error {
+            JournalError::Fenced { .. } | JournalError::Owned => Stop::Lost,
+            JournalError::Unreadable(_) | JournalError::Unavailable(_) | JournalError::Failed(_) => Stop::Failed(error),
+        }
+    }
+}
+
+/// A format that panicked. The log says where.
+struct Broken;
+
 impl Drive {
-    /// Runs the session until it ends, waits for a person only, is abandoned, or cannot be recorded any further.
-    /// Returns it as it was left.
-    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Result<Conversation, JournalError> {
+    pub(crate) fn new(
+        conversation: Conversation,
+        ports: Ports,
+        node: NodeId,
+        retries: Retries,
+        publisher: Publisher,
+    ) -> Drive {
+        let head = conversation.stage().head();
+        let (under_way, batch, arrived) = Default::default();
+        Drive { conversation, ports, node, retries, publisher, under_way, batch, arrived, head }
+    }
+
+    /// Runs the session until it ends, waits for a person only, is abandoned or taken over, or cannot be recorded any
+    /// further.
+    pub(crate) async fn run(mut self, commands: &mut mpsc::Receiver<Command>) -> Result<Parting, JournalError> {
         // A caller that wants to watch from the beginning comes first.
         yield_now().await;
         if commands.is_closed() {
-            return Ok(self.conversation);
+            return Ok(Parting::AsRecorded(Box::new(self.conversation)));
         }
-        let mut under_way = UnderWay::default();
-        let mut batch = Vec::new();
+        match self.run_on(commands).await {
+            Ok(Some(head)) => Ok(Parting::Broken { head }),
+            Ok(None) => Ok(Parting::AsRecorded(Box::new(self.conversation))),
+            Err(Stop::Lost) => Ok(Parting::Lost),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    /// The loop itself. Tells the place of the end where the format broke.
+    async fn run_on(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<Option<Seq>, Stop> {
         loop {
-            let steps = self.take_up(&under_way, &mut batch);
-            self.commit(&mut batch).await?;
+            let Ok(steps) = self.take_up() else { return self.break_off().await.map(Some) };
+            self.commit(commands).await?;
             if self.conversation.stage().ended().is_some() {
-                return Ok(self.conversation);
+                return Ok(None);
             }
             // A person may take days: until then nobody has to run it, and their words begin it anew.
-            if under_way.is_empty() && matches!(steps.as_slice(), [Step::AwaitHuman(_)]) {
-                return Ok(self.conversation);
+            let is_idle = self.under_way.is_empty() && self.arrived.is_empty();
+            if is_idle && matches!(steps.as_slice(), [Step::AwaitHuman(_)]) {
+                return Ok(None);
             }
-            for step in steps {
-                self.perform(step, &mut under_way);
-            }
-            match self.wait(&mut under_way, &mut commands).await {
-                Happened::Input(input) => {
-                    self.take(input, &mut batch);
-                    // What else is done by now goes into the same append: replies to six come together.
-                    while let Some(input) = under_way.next().now_or_never() {
-                        self.take(input, &mut batch);
-                    }
+            self.perform_all(steps);
+            let mut next = match self.arrived.pop_front() {
+                None => Some(self.wait(commands).await),
+                arrived => arrived,
+            };
+            // What else happened by now goes into the same append: replies to six come together.
+            while let Some(happened) = next {
+                match self.take(happened, commands).await? {
+                    Taken::GoOn => {}
+                    Taken::LetGo => return Ok(None),
+                    Taken::Broke => return self.break_off().await.map(Some),
                 }
-                Happened::Halt(why) => self.halt(why, &mut under_way, &mut batch),
-                Happened::Command(Command::Stop) => self.halt(Halt::StopPressed, &mut under_way, &mut batch),
-                Happened::Command(Command::Say { who, text, origin, taken }) => {
-                    let heard = self.decide(Input::HumanSaid { who, text, origin }, &mut batch);
-                    if heard.is_ok() {
-                        self.commit(&mut batch).await?;
-                    }
-                    // The caller may have left; the words are recorded all the same.
-                    let _ = taken.send(heard);
-                }
-                Happened::Abandoned => return Ok(self.conversation),
+                next = self.arrived.pop_front().or_else(|| self.under_way.next().now_or_never().map(Happened::Input));
             }
         }
+    }
+
+    async fn take(&mut self, happened: Happened, commands: &mut mpsc::Receiver<Command>) -> Result<Taken, Stop> {
+        match happened {
+            Happened::Input(input) => Ok(self.take_input(input)),
+            Happened::Halt(why, cut) => Ok(self.take_input(Input::Halted { why, cut })),
+            Happened::Say { who, text, origin, taken } => {
+                let Ok(heard) = self.decide(Input::HumanSaid { who, text, origin }) else { return Ok(Taken::Broke) };
+                if heard.is_ok() {
+                    self.commit(commands).await?;
+                }
+                // The caller may have left; the words are recorded all the same.
+                let _ = taken.send(heard);
+                Ok(Taken::GoOn)
+            }
+            Happened::LookUp => {
+                let id = self.conversation.stage().setup().id;
+                // A store that cannot be read now is looked into the next time.
+                let written = self.ports.journal.read(id, self.head, 1).await.unwrap_or_default();
+                if written.is_empty() { Ok(Taken::GoOn) } else { Err(Stop::Lost) }
+            }
+            Happened::Abandoned => Ok(Taken::LetGo),
+        }
+    }
+
+    /// Performs the steps that were taken up. When stop was pressed while they were recorded, none of them is begun.
+    fn perform_all(&mut self, steps: Vec<Step>) {
+        let halt = self.arrived.iter_mut().find_map(|happened| match happened {
+            Happened::Halt(_, cut) => Some(cut),
+            _ => None,
+        });
+        let Some(cut) = halt else { return steps.into_iter().for_each(|step| self.perform(step)) };
+        // They were not sent, so they cost nothing.
+        cut.extend(steps.into_iter().filter_map(|step| match step {
+            Step::Ask(ask) => Some(Cut { ask: ask.id, partial: "".into(), usage: Some(Usage::default()) }),
+            Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+        }));
     }
 
     /// Begins the steps that are not under way, and returns them to be performed once that is recorded.
-    fn take_up(&mut self, under_way: &UnderWay, batch: &mut Vec<Arc<Record>>) -> Vec<Step> {
-        let mut steps = self.conversation.next();
-        steps.retain(|step| !under_way.contains(step));
-        for step in &steps {
-            for event in self.conversation.begin(step) {
-                self.record(event, batch);
+    fn take_up(&mut self) -> Result<Vec<Step>, Broken> {
+        unbroken(|| {
+            let mut steps = self.conversation.next();
+            steps.retain(|step| !self.under_way.contains(step));
+            for step in &steps {
+                for event in self.conversation.begin(step) {
+                    self.record(event);
+                }
             }
-        }
-        steps
+            steps
+        })
     }
 
-    fn perform(&self, step: Step, under_way: &mut UnderWay) {
+    fn perform(&mut self, step: Step) {
         match step {
             Step::Ask(ask) => {
                 let id = ask.id.clone();
                 let publisher = self.publisher.clone();
                 let watched = id.clone();
                 let deltas = Deltas::new(move |text| publisher.delta(&watched, text));
-                under_way.add(Doing::Ask(id), self.ask(ask, deltas.clone()), Some(deltas));
+                let work = self.ask(ask, deltas.clone());
+                self.under_way.add(Doing::Ask(id), work, Some(deltas));
             }
-            Step::Speak(line) => under_way.add(Doing::Speak(line), self.speak(line), None),
+            Step::Speak(line) => {
+                let work = self.speak(line);
+                self.under_way.add(Doing::Speak(line), work, None);
+            }
             Step::AwaitHuman(_) | Step::End(_) => {}
         }
     }
@@ -155,7 +280,7 @@ impl Drive {
             let failure = CallFailure { kind: FailureKind::Unavailable, message };
             Input::AskFailed { ask: id, failure, usage: Usage::default(), retries: 0 }
         };
-        unbroken(work, broken).boxed()
+        or_broken(work, broken).boxed()
     }
 
     fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
@@ -177,10 +302,10 @@ impl Drive {
             let error = "the speech engine broke inside, which is a bug: the log says where".to_owned();
             Input::ClipFailed { line: id, error }
         };
-        unbroken(work, broken).boxed()
+        or_broken(work, broken).boxed()
     }
 
-    async fn wait(&self, under_way: &mut UnderWay, commands: &mut mpsc::Receiver<Command>) -> Happened {
+    async fn wait(&mut self, commands: &mut mpsc::Receiver<Command>) -> Happened {
         let deadline = self.conversation.stage().deadline();
         let time_left = deadline.map(|deadline| Duration::from_millis(deadline.since(self.ports.clock.now())));
         let time_is_up = async {
@@ -191,39 +316,59 @@ impl Drive {
         };
         tokio::select! {
             biased;
-            command = commands.recv() => command.map_or(Happened::Abandoned, Happened::Command),
-            input = under_way.next() => Happened::Input(input),
-            () = time_is_up => Happened::Halt(Halt::TimeIsUp),
+            command = commands.recv() => self.heard(command),
+            input = self.under_way.next() => Happened::Input(input),
+            () = time_is_up => Happened::Halt(Halt::TimeIsUp, self.under_way.drop_all()),
         }
     }
 
-    /// Drops everything under way at once, and keeps what had arrived.
-    fn halt(&mut self, why: Halt, under_way: &mut UnderWay, batch: &mut Vec<Arc<Record>>) {
-        let cut = under_way.drop_all();
-        self.take(Input::Halted { why, cut }, batch);
-    }
-
-    fn take(&mut self, input: Input, batch: &mut Vec<Arc<Record>>) {
-        if let Err(rejected) = self.decide(input, batch) {
-            tracing::debug!(session = %self.conversation.stage().setup().id, %rejected, "an input came too late");
+    /// What a command means. A stop drops everything under way at once, and keeps what had arrived.
+    fn heard(&mut self, command: Option<Command>) -> Happened {
+        match command {
+            Some(Command::Stop) => Happened::Halt(Halt::StopPressed, self.under_way.drop_all()),
+            Some(Command::Say { who, text, origin, taken }) => Happened::Say { who, text, origin, taken },
+            Some(Command::LookUp) => Happened::LookUp,
+            None => Happened::Abandoned,
         }
     }
 
-    fn decide(&mut self, input: Input, batch: &mut Vec<Arc<Record>>) -> Result<(), Rejected> {
-        for event in self.conversation.on(input)? {
-            self.record(event, batch);
+    /// Takes an input. Where the format breaks over it, the step that it came of has failed.
+    fn take_input(&mut self, input: Input) -> Taken {
+        let instead = failed_instead(&input);
+        let decided = self.decide(input).or_else(|broken| self.decide(instead.ok_or(broken)?));
+        match decided {
+            Err(Broken) => return Taken::Broke,
+            Ok(Ok(())) => {}
+            Ok(Err(rejected)) => {
+                tracing::debug!(session = %self.conversation.stage().setup().id, %rejected, "an input came too late");
+            }
         }
-        Ok(())
+        Taken::GoOn
     }
 
-    fn record(&mut self, event: Event, batch: &mut Vec<Arc<Record>>) {
+    fn decide(&mut self, input: Input) -> Result<Result<(), Rejected>, Broken> {
+        // To decide changes nothing, so a panic in it leaves the conversation as it was.
+        match unbroken(|| self.conversation.on(input))? {
+            Ok(events) => unbroken(|| events.into_iter().for_each(|event| self.record(event))).map(Ok),
+            Err(rejected) => Ok(Err(rejected)),
+        }
+    }
+
+    fn record(&mut self, event: Event) {
         self.log(&event);
-        let stage = self.conversation.stage();
-        // A clock that was set back must not make the journal run backwards.
-        let at = self.ports.clock.now().max(stage.last_at());
-        let record = Record { seq: stage.head().next(), at, event };
+        let record = Record { seq: self.head.next(), at: self.now(), event };
         self.conversation.apply(&record);
-        batch.push(Arc::new(record));
+        self.add(record);
+    }
+
+    fn add(&mut self, record: Record) {
+        self.head = record.seq;
+        self.batch.push(Arc::new(record));
+    }
+
+    /// The time for the next record. A clock that was set back must not make the journal run backwards.
+    fn now(&self) -> Timestamp {
+        self.ports.clock.now().max(self.conversation.stage().last_at())
     }
 
     fn log(&self, event: &Event) {
@@ -235,80 +380,86 @@ impl Drive {
         }
     }
 
-    async fn commit(&self, batch: &mut Vec<Arc<Record>>) -> Result<(), JournalError> {
-        if batch.is_empty() {
+    /// Ends a session whose format broke, without asking the format. Tells the place of the end.
+    async fn break_off(&mut self) -> Result<Seq, Stop> {
+        drop(self.under_way.drop_all());
+        let notice = "The conversation broke inside, which is a bug: the log says where.";
+        let event = Event::Ended { reason: Reason::FAILED, notice: Some(notice.into()) };
+        self.add(Record { seq: self.head.next(), at: self.now(), event });
+        let records = std::mem::take(&mut self.batch);
+        let (journal, id) = (self.ports.journal.clone(), self.conversation.stage().setup().id);
+        persist(&*journal, id, &records, self.node).await?;
+        self.publisher.records(records);
+        Ok(self.head)
+    }
+
+    /// Records what is in the batch, then shows it. What happens meanwhile is kept: a store in trouble can take minutes.
+    async fn commit(&mut self, commands: &mut mpsc::Receiver<Command>) -> Result<(), Stop> {
+        if self.batch.is_empty() {
             return Ok(());
         }
-        let records = std::mem::take(batch);
-        self.ports.journal.append(self.conversation.stage().setup().id, records.clone()).await?;
+        let records = std::mem::take(&mut self.batch);
+        self.record_all(&records, commands).await?;
         self.publisher.records(records);
         Ok(())
     }
+
+    async fn record_all(
+        &mut self,
+        records: &[Arc<Record>],
+        commands: &mut mpsc::Receiver<Command>,
+    ) -> Result<(), JournalError> {
+        let (journal, id, node) = (self.ports.journal.clone(), self.conversation.stage().setup().id, self.node);
+        let recording = persist(&*journal, id, records, node);
+        tokio::pin!(recording);
+        let mut is_held = true;
+        loop {
+            let happened = tokio::select! {
+                biased;
+                recorded = &mut recording => return recorded,
+                command = commands.recv(), if is_held => self.heard(command),
+                input = self.under_way.next() => Happened::Input(input),
+            };
+            match happened {
+                // Whatever else has come is of no use any more.
+                Happened::Abandoned => {
+                    is_held = false;
+                    self.arrived.push_front(happened);
+                }
+                happened => self.arrived.push_back(happened),
+            }
+        }
+    }
 }
 
-/// What came of the work, also when it panicked: then only this step has failed.
-async fn unbroken(work: impl Future<Output = Input>, broken: impl FnOnce() -> Input) -> Input {
+/// What came of the work, unless it panicked.
+fn unbroken<T>(work: impl FnOnce() -> T) -> Result<T, Broken> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Broken)
+}
+
+/// What an input is taken for when the format breaks over it: only that step has failed then.
+fn failed_instead(input: &Input) -> Option<Input> {
+    let failure = || CallFailure {
+        kind: FailureKind::BadResponse,
+        message: "the reply broke its reader, which is a bug: the log says where".to_owned(),
+    };
+    match input {
+        Input::Answered { ask, answer } => {
+            let mut usage = answer.usage.unwrap_or_default();
+            usage += answer.wasted;
+            Some(Input::AskFailed { ask: ask.clone(), failure: failure(), usage, retries: answer.retries })
+        }
+        Input::ClipMade { line, .. } => Some(Input::ClipFailed { line: *line, error: failure().message }),
+        Input::AskFailed { .. }
+        | Input::ClipFailed { .. }
+        | Input::HumanSaid { .. }
+        | Input::Proposed { .. }
+        | Input::Halted { .. }
+        | Input::ResumePressed { .. } => None,
+    }
+}
+
+/// What came of a step, also when it panicked: then only this step has failed.
+async fn or_broken(work: impl Future<Output = Input>, broken: impl FnOnce() -> Input) -> Input {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| broken())
-}
-
-/// What is being done, by its place in the conversation.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Doing {
-    Ask(AskId),
-    Speak(LineId),
-}
-
-impl Doing {
-    fn of(step: &Step) -> Option<Doing> {
-        match step {
-            Step::Ask(ask) => Some(Doing::Ask(ask.id.clone())),
-            Step::Speak(line) => Some(Doing::Speak(*line)),
-            Step::AwaitHuman(_) | Step::End(_) => None,
-        }
-    }
-}
-
-/// The steps under way. Dropping it drops them.
-#[derive(Default)]
-struct UnderWay {
-    futures: FuturesUnordered<BoxFuture<'static, (Doing, Input)>>,
-    deltas: BTreeMap<Doing, Option<Deltas>>,
-}
-
-impl UnderWay {
-    fn contains(&self, step: &Step) -> bool {
-        !self.deltas.is_empty() && Doing::of(step).is_some_and(|doing| self.deltas.contains_key(&doing))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.futures.is_empty()
-    }
-
-    fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, deltas: Option<Deltas>) {
-        self.deltas.insert(doing.clone(), deltas);
-        self.futures.push(async move { (doing, work.await) }.boxed());
-    }
-
-    /// The next one that is done; waits for ever when there is none.
-    async fn next(&mut self) -> Input {
-        match self.futures.next().await {
-            Some((doing, input)) => {
-                self.deltas.remove(&doing);
-                input
-            }
-            None => pending().await,
-        }
-    }
-
-    fn drop_all(&mut self) -> Vec<Cut> {
-        self.futures.clear();
-        let cut = std::mem::take(&mut self.deltas).into_iter().filter_map(|(doing, deltas)| match (doing, deltas) {
-            (Doing::Ask(ask), Some(deltas)) => {
-                let arrived = deltas.take();
-                Some(Cut { ask, partial: arrived.text.into(), usage: arrived.usage })
-            }
-            (Doing::Ask(_) | Doing::Speak(_), _) => None,
-        });
-        cut.collect()
-    }
 }

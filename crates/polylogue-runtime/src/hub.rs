@@ -1,10 +1,13 @@
 //! The sessions that are live in this process: start, stop, watch, speak, resume, fork.
 
+mod claim;
+mod kept;
+mod node;
 mod room;
 
 use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Duration,
 };
 
 use polylogue_core::{
@@ -12,31 +15,37 @@ use polylogue_core::{
     event::Origin,
     format::Decision,
     id::{PersonId, Seq, SessionId},
-    projection::{self, CannotFork},
-    room::RoomId,
+    projection::{self, CannotFork, Outcome, Status},
     setup::{BadSetup, Change},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
-
-use crate::{
-    call::Retries,
-    drive::{Command, Drive, Ports},
-    live::{Publisher, Subscription},
-    port::JournalError,
-    room::{Bell, Bells},
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
 };
 
-/// Sessions that are kept folded after they were left.
-const MAX_LEFT: usize = 64;
+use self::{
+    claim::{Claim, Claims},
+    kept::Kept,
+};
+use crate::{
+    call::Retries,
+    drive::{Command, Drive, Parting, Ports},
+    live::{Channels, Publisher, Subscription},
+    port::{JournalError, NodeId, Owned},
+    room::{Bell, Bells},
+};
 
 /// How many records are read at a time.
 const PAGE: usize = 1_000;
 
-/// Commands that may wait for a session; a caller beyond that waits in turn.
-const COMMANDS: usize = 8;
+/// How often somebody tries to reach a session that begins or ends in that very moment.
+const TRIES: usize = 8;
 
-/// How often words find a session that begins or ends in the very moment before they are given up.
-const SAY_TRIES: usize = 8;
+/// How long another process has to stop a session that somebody wants stopped here.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Bounds and habits of a hub.
 #[derive(Clone, Copy, Debug)]
@@ -60,39 +69,30 @@ pub struct Hub {
 struct Inner {
     ports: Ports,
     settings: HubSettings,
-    live: Mutex<HashMap<SessionId, Live>>,
-    /// A permit for each session that may run. It is taken before the first await and gives itself back.
-    places: Arc<Semaphore>,
-    /// Sessions that have run here lately, as they were left, the newest last. When somebody goes on with one, its
-    /// journal need not be folded again.
-    left: Mutex<VecDeque<Conversation>>,
+    /// This process, as others see it.
+    node: NodeId,
+    /// When the store last heard that the node is alive.
+    checked_in: Mutex<Option<Instant>>,
+    /// Whether a task keeps the node known.
+    stays_known: AtomicBool,
+    /// Whether it goes on with what others have left.
+    attends: AtomicBool,
+    is_leaving: AtomicBool,
+    claims: Arc<Claims>,
+    kept: Kept,
+    channels: Arc<Channels>,
     bells: Arc<Bells>,
 }
 
-/// A handle on a running session. Dropping the hub's one abandons the session: it can be resumed later.
-struct Live {
-    commands: mpsc::Sender<Command>,
-    publisher: Publisher,
-    room: Option<RoomId>,
-    done: watch::Receiver<Option<Result<(), JournalError>>>,
-    _place: OwnedSemaphorePermit,
-}
-
-/// Takes a session out of the list of those that run, whatever ended its loop.
-struct Leaving {
-    inner: Arc<Inner>,
-    id: SessionId,
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.inner.live().remove(&self.id);
+impl Inner {
+    fn checked_in(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.checked_in.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hub").field("live", &self.inner.live().len()).finish_non_exhaustive()
+        f.debug_struct("Hub").field("running", &self.running()).finish_non_exhaustive()
     }
 }
 
@@ -102,8 +102,14 @@ pub enum HubError {
     NoSuchSession(SessionId),
     #[error("the session is running already")]
     Running,
+    #[error("another process runs the session: it can be stopped from here, and everything else is done there")]
+    Elsewhere,
     #[error("the session is not running: resume it first")]
     NotRunning,
+    #[error("the process that runs the session has not stopped it yet: try again")]
+    NotStopped,
+    #[error("something broke inside, which is a bug: the log says where")]
+    Broken,
     #[error("{0} sessions are running, which is the limit: try again when one has ended")]
     Busy(usize),
     #[error(transparent)]
@@ -115,7 +121,16 @@ pub enum HubError {
     #[error(transparent)]
     NotAJournal(#[from] NotAJournal),
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Journal(JournalError),
+}
+
+impl From<JournalError> for HubError {
+    fn from(error: JournalError) -> HubError {
+        match error {
+            JournalError::Owned => HubError::Elsewhere,
+            error => HubError::Journal(error),
+        }
+    }
 }
 
 /// A session as it was read: one reading serves everything that a caller wants to know of it.
@@ -158,11 +173,16 @@ impl Hub {
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
         Hub {
             inner: Arc::new(Inner {
-                places: Arc::new(Semaphore::new(settings.max_live.min(Semaphore::MAX_PERMITS))),
                 ports,
                 settings,
-                live: Mutex::default(),
-                left: Mutex::default(),
+                node: NodeId::random(),
+                checked_in: Mutex::default(),
+                stays_known: AtomicBool::new(false),
+                attends: AtomicBool::new(false),
+                is_leaving: AtomicBool::new(false),
+                claims: Arc::new(Claims::new(settings.max_live)),
+                kept: Kept::default(),
+                channels: Arc::default(),
                 bells: Arc::default(),
             }),
         }
@@ -170,32 +190,36 @@ impl Hub {
 
     /// Starts a session. When this returns, its setup is on disk.
     pub async fn start(&self, setup: Setup) -> Result<SessionId, HubError> {
-        let (hub, place) = (self.clone(), self.reserve(1)?);
-        to_its_end(async move { hub.begin(setup, place).await }).await
+        let claim = self.inner.claims.claim_a_place(setup.id)?;
+        let hub = self.clone();
+        to_its_end(async move { hub.begin(setup, claim).await }).await
     }
 
     /// Starts several sessions, or none when there is no room for all of them.
     pub async fn start_all(&self, setups: Vec<Setup>) -> Result<Vec<SessionId>, HubError> {
-        let (hub, mut places) = (self.clone(), self.reserve(setups.len())?);
         // What cannot work is found before anything begins.
         setups.iter().try_for_each(Setup::check)?;
+        let claims = &self.inner.claims;
+        let mut places = claims.reserve(setups.len())?;
+        let claimed = setups.iter().map(|setup| claims.claim(setup.id, places.split(1)));
+        let claimed = claimed.collect::<Result<Vec<Claim>, HubError>>()?;
+        let hub = self.clone();
         to_its_end(async move {
             let mut ids = Vec::with_capacity(setups.len());
-            for setup in setups {
-                let place = places.split(1).expect("a place was reserved for each");
-                ids.push(hub.begin(setup, place).await?);
+            for (setup, claim) in setups.into_iter().zip(claimed) {
+                ids.push(hub.begin(setup, claim).await?);
             }
             Ok(ids)
         })
         .await
     }
 
-    async fn begin(&self, setup: Setup, place: OwnedSemaphorePermit) -> Result<SessionId, HubError> {
+    async fn begin(&self, setup: Setup, claim: Claim) -> Result<SessionId, HubError> {
+        self.be_known().await?;
         let (conversation, first) = Conversation::start(setup, self.inner.ports.clock.now())?;
-        let id = conversation.stage().setup().id;
-        self.inner.ports.journal.append(id, vec![Arc::new(first)]).await?;
-        self.ring(&conversation);
-        self.run(conversation, place)?;
+        let id = claim.session;
+        self.write(&conversation, vec![Arc::new(first)]).await?;
+        self.run(conversation, claim);
         Ok(id)
     }
 
@@ -204,29 +228,18 @@ impl Hub {
         self.begin_with(session.into(), Input::ResumePressed { change }).await.map(|_| ())
     }
 
-    /// Goes on with every session that had not ended when its process did. Those that wait for a person do that
-    /// without anybody's help.
-    pub async fn resume_unfinished(&self) -> Result<Vec<SessionId>, HubError> {
-        let mut resumed = Vec::new();
-        for id in self.inner.ports.journal.unfinished().await? {
-            match self.resume(id, Change::default()).await {
-                Ok(()) => resumed.push(id),
-                Err(HubError::Running) => {}
-                Err(error) => tracing::warn!(session = %id, %error, "a session cannot be resumed"),
-            }
-        }
-        Ok(resumed)
-    }
-
     /// A new session `new_id` that goes on from record `at` of session `id`.
     pub async fn fork(&self, id: SessionId, at: Seq, new_id: SessionId, change: Change) -> Result<(), HubError> {
-        let (hub, place) = (self.clone(), self.reserve(1)?);
-        let records = self.records(id).await?;
-        let now = self.inner.ports.clock.now();
-        let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
+        let claim = self.inner.claims.claim_a_place(new_id)?;
+        let hub = self.clone();
         to_its_end(async move {
-            hub.inner.ports.journal.append(new_id, journal.into_iter().map(Arc::new).collect()).await?;
-            hub.run(conversation, place)
+            let records = hub.records(id).await?;
+            let now = hub.inner.ports.clock.now();
+            let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
+            hub.be_known().await?;
+            hub.write(&conversation, journal.into_iter().map(Arc::new).collect()).await?;
+            hub.run(conversation, claim);
+            Ok(())
         })
         .await
     }
@@ -234,19 +247,50 @@ impl Hub {
     /// Stops a session: what is under way is dropped at once, what had arrived is kept. Returns when that
     /// is on disk, and why the session has ended. One that had ended already stays as it is.
     pub async fn stop(&self, id: SessionId) -> Result<Reason, HubError> {
-        let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
-        if let Some(commands) = commands {
-            // It may end by itself in this moment, or begin to wait for a person; then it has not heard.
-            let _ = commands.send(Command::Stop).await;
-            self.wait(id).await?;
+        for _ in 0..TRIES {
+            if let Some(commands) = self.inner.claims.commands(id) {
+                // It may end by itself in this moment, or begin to wait for a person; then it has not heard.
+                let _ = commands.send(Command::Stop).await;
+                self.wait(id).await?;
+            }
+            let claim = match self.inner.claims.claim(id, None) {
+                Err(HubError::Running) => continue,
+                claim => claim?,
+            };
+            let hub = self.clone();
+            match to_its_end(async move { hub.stop_left(claim).await }).await {
+                // Its process goes on with it, and has to be told.
+                Err(HubError::Elsewhere) => return self.stop_elsewhere(id).await,
+                Err(HubError::Journal(JournalError::Fenced { .. })) => {}
+                other => return other,
+            }
         }
-        let mut conversation = self.conversation(id).await?;
+        Err(HubError::Running)
+    }
+
+    /// Stops a session that nobody runs.
+    async fn stop_left(&self, claim: Claim) -> Result<Reason, HubError> {
+        let mut conversation = self.conversation(claim.session).await?;
         if let Some(reason) = conversation.stage().ended() {
             return Ok(reason);
         }
         let events = conversation.on(Input::Halted { why: Halt::StopPressed, cut: Vec::new() })?;
         self.append(&mut conversation, events).await?;
+        self.give_up(owned(&conversation)).await;
         Ok(conversation.stage().ended().unwrap_or(Reason::CANCELLED))
+    }
+
+    /// Has a session stopped that another process runs.
+    async fn stop_elsewhere(&self, id: SessionId) -> Result<Reason, HubError> {
+        self.inner.ports.nodes.ask_to_stop(id).await?;
+        let asked = Instant::now();
+        while asked.elapsed() < STOPPING {
+            sleep(LOOK).await;
+            if let Some(reason) = self.conversation(id).await?.stage().ended() {
+                return Ok(reason);
+            }
+        }
+        Err(HubError::NotStopped)
     }
 
     /// A person's words to a session that runs, or that waits for them. When this returns, they are on disk.
@@ -264,9 +308,8 @@ impl Hub {
     ) -> Result<(), HubError> {
         let mut known = session.into();
         let id = known.id();
-        for _ in 0..SAY_TRIES {
-            let commands = self.inner.live().get(&id).map(|live| live.commands.clone());
-            if let Some(commands) = commands {
+        for _ in 0..TRIES {
+            if let Some(commands) = self.inner.claims.commands(id) {
                 let (taken, heard) = oneshot::channel();
                 let said = Command::Say { who: who.clone(), text: text.clone(), origin: origin.clone(), taken };
                 if commands.send(said).await.is_ok()
@@ -316,10 +359,9 @@ impl Hub {
         self.begin_with(session.into(), Input::HumanSaid { who, text, origin: Origin::default() }).await
     }
 
-    /// Everything after a place of the journal: what is recorded, then what happens.
+    /// Everything after a place of the journal: what is recorded, then what happens, to the session's last event.
     pub fn subscribe(&self, id: SessionId, after: Seq) -> Subscription {
-        let watch = self.inner.live().get(&id).map(|live| live.publisher.watch());
-        Subscription::new(self.inner.ports.journal.clone(), id, after, watch)
+        Subscription::new(self.inner.ports.journal.clone(), &self.inner.channels, id, after)
     }
 
     /// Waits until the session is not running here any more.
@@ -329,7 +371,7 @@ impl Hub {
 
     /// The end of a session that runs now, to be waited for later: how the loop that runs it came to its end.
     pub fn ending(&self, id: SessionId) -> impl Future<Output = Result<(), HubError>> + Send + use<> {
-        let done = self.inner.live().get(&id).map(|live| live.done.clone());
+        let done = self.inner.claims.done(id);
         async move {
             let Some(mut done) = done else { return Ok(()) };
             let outcome = done.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
@@ -341,11 +383,20 @@ impl Hub {
         }
     }
 
+    /// What a session has come to, with a status that knows the processes.
+    pub async fn outcome(&self, conversation: &Conversation) -> Result<Outcome, HubError> {
+        let outcome = Outcome::of(conversation);
+        let id = outcome.session_id;
+        let is_left = outcome.status == Status::Running
+            && !self.inner.claims.contains(id)
+            && !self.inner.ports.nodes.is_owned(id).await?;
+        Ok(if is_left { outcome.with_status(Status::Left) } else { outcome })
+    }
+
     /// The session as its journal makes it.
     pub async fn conversation(&self, id: SessionId) -> Result<Conversation, HubError> {
-        let left = self.inner.left().iter().rfind(|left| left.stage().setup().id == id).cloned();
-        if let Some(left) = left {
-            return self.caught_up(left).await;
+        if let Some(kept) = self.inner.kept.get(id) {
+            return self.caught_up(kept).await;
         }
         let records = self.inner.ports.journal.read_all(id).await?;
         if records.is_empty() {
@@ -374,8 +425,8 @@ impl Hub {
             Known::Id(id) => id,
             Known::Read(conversation) => return Ok(*conversation),
         };
-        match self.inner.take_left(id) {
-            Some(left) => self.caught_up(left).await,
+        match self.inner.kept.take(id) {
+            Some(kept) => self.caught_up(kept).await,
             None => self.conversation(id).await,
         }
     }
@@ -394,6 +445,11 @@ impl Hub {
         }
     }
 
+    /// This process, as the store knows it.
+    pub fn node(&self) -> NodeId {
+        self.inner.node
+    }
+
     /// The whole journal of a session.
     pub async fn records(&self, id: SessionId) -> Result<Vec<Record>, HubError> {
         let records = self.records_after(id, Seq::START).await?;
@@ -401,55 +457,46 @@ impl Hub {
     }
 
     pub fn is_running(&self, id: SessionId) -> bool {
-        self.inner.live().contains_key(&id)
+        self.inner.claims.contains(id)
     }
 
     pub fn running(&self) -> usize {
-        self.inner.live().len()
+        self.inner.claims.running()
     }
 
-    /// Lets go of every session. They stay unfinished in the journal, to be resumed by the next process.
-    pub fn abandon(&self) {
-        self.inner.live().clear();
-    }
-
-    /// Runs a session that is not running, because of this. Returns the place before what follows from it.
-    /// Of several who do so at once one is in time: the journal fences the others off.
+    /// Runs a session that is not running, because of this. Returns the place before what follows from it. Of several
+    /// who do so at once, one gets the session; the others are told that it runs.
     async fn begin_with(&self, session: Known, input: Input) -> Result<Seq, HubError> {
-        if self.inner.live().contains_key(&session.id()) {
-            return Err(HubError::Running);
-        }
-        let place = self.reserve(1)?;
-        let mut conversation = self.read(session).await?;
-        let (before, was_left) = (conversation.stage().head(), is_left_running(&conversation));
+        let claim = self.inner.claims.claim_a_place(session.id())?;
+        let hub = self.clone();
+        to_its_end(async move {
+            let conversation = hub.read(session).await?;
+            hub.run_because(conversation, input, claim).await
+        })
+        .await
+    }
+
+    /// Records what this means for a session that is not running, and runs it.
+    async fn run_because(&self, mut conversation: Conversation, input: Input, claim: Claim) -> Result<Seq, HubError> {
+        let before = conversation.stage().head();
+        let was_left = conversation.stage().ended().is_none() && !conversation.stage().is_waiting();
         let is_said = matches!(input, Input::HumanSaid { .. });
         let events = conversation.on(input)?;
         if events.is_empty() {
             return Ok(before);
         }
+        // Agents are to be asked, and their process is gone or is another one.
         if is_said && was_left {
-            return Err(HubError::NotRunning);
+            let is_owned = self.inner.ports.nodes.is_owned(claim.session).await?;
+            return Err(if is_owned { HubError::Elsewhere } else { HubError::NotRunning });
         }
-        let hub = self.clone();
-        to_its_end(async move {
-            hub.append(&mut conversation, events).await?;
-            if conversation.stage().ended().is_none() { hub.run(conversation, place) } else { Ok(()) }
-        })
-        .await?;
+        self.append(&mut conversation, events).await?;
+        if conversation.stage().ended().is_none() {
+            self.run(conversation, claim);
+        } else {
+            self.give_up(owned(&conversation)).await;
+        }
         Ok(before)
-    }
-
-    /// Places for so many sessions, or none of them.
-    fn reserve(&self, sessions: usize) -> Result<OwnedSemaphorePermit, HubError> {
-        let busy = || HubError::Busy(self.inner.settings.max_live);
-        let sessions = u32::try_from(sessions).map_err(|_| busy())?;
-        self.inner.places.clone().try_acquire_many_owned(sessions).map_err(|_| busy())
-    }
-
-    fn ring(&self, conversation: &Conversation) {
-        if let Some(bell) = self.bell(conversation) {
-            bell.ring();
-        }
     }
 
     /// The bell of the room that a session answers in.
@@ -458,7 +505,12 @@ impl Hub {
         Some(Bell::new(self.inner.bells.clone(), call.room.clone()))
     }
 
+    fn publisher(&self, conversation: &Conversation) -> Publisher {
+        Publisher::new(&self.inner.channels, conversation.stage().setup().id, self.bell(conversation))
+    }
+
     async fn append(&self, conversation: &mut Conversation, events: Vec<Event>) -> Result<(), HubError> {
+        self.be_known().await?;
         let mut records = Vec::with_capacity(events.len());
         for event in events {
             let stage = conversation.stage();
@@ -467,52 +519,60 @@ impl Hub {
             conversation.apply(&record);
             records.push(Arc::new(record));
         }
-        self.inner.ports.journal.append(conversation.stage().setup().id, records).await?;
-        self.ring(conversation);
+        self.write(conversation, records).await
+    }
+
+    /// Records this, then shows it.
+    async fn write(&self, conversation: &Conversation, records: Vec<Arc<Record>>) -> Result<(), HubError> {
+        let id = conversation.stage().setup().id;
+        self.inner.ports.journal.append(id, records.clone(), self.inner.node).await?;
+        self.publisher(conversation).records(records);
         Ok(())
     }
 
-    fn run(&self, conversation: Conversation, place: OwnedSemaphorePermit) -> Result<(), HubError> {
-        let id = conversation.stage().setup().id;
-        let (commands, receiver) = mpsc::channel(COMMANDS);
-        let (report, done) = watch::channel(None);
-        let publisher = Publisher::new(self.bell(&conversation));
-        let room = conversation.stage().setup().room.as_ref().map(|call| call.room.clone());
-        {
-            let mut live = self.inner.live();
-            if live.contains_key(&id) {
-                return Err(HubError::Running);
-            }
-            live.insert(id, Live { commands, publisher: publisher.clone(), room, done, _place: place });
-        }
+    fn run(&self, conversation: Conversation, mut claim: Claim) {
+        claim.runs(conversation.stage().setup().room.as_ref().map(|call| call.room.clone()));
+        let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
-        let drive = Drive { conversation, ports, retries, publisher };
-        let inner = self.inner.clone();
+        let drive = Drive::new(conversation, ports, self.inner.node, retries, publisher);
+        let hub = self.clone();
         tokio::spawn(async move {
-            let leaving = Leaving { inner: inner.clone(), id };
-            let outcome = drive.run(receiver).await;
-            // It is kept before it is let go, so that the next one finds it.
+            let outcome = drive.run(&mut claim.commands).await;
             let outcome = match outcome {
-                Ok(conversation) => {
-                    inner.leave(conversation);
+                Ok(parting) => {
+                    hub.part(claim.session, parting).await;
                     Ok(())
                 }
                 Err(error) => {
-                    tracing::info!(session = %id, %error, "a session cannot go on");
+                    tracing::error!(session = %claim.session, %error, "a session cannot go on");
                     Err(error)
                 }
             };
-            drop(leaving);
-            report.send_replace(Some(outcome));
+            claim.end(outcome);
         });
-        Ok(())
+    }
+
+    /// Keeps what may be gone on with, and gives up what is over.
+    async fn part(&self, session: SessionId, parting: Parting) {
+        match parting {
+            Parting::AsRecorded(conversation) => {
+                let over = conversation.stage().ended().map(|_| owned(&conversation));
+                // It is kept before it is let go, so that the next one finds it.
+                self.inner.kept.keep(*conversation);
+                if let Some(over) = over {
+                    self.give_up(over).await;
+                }
+            }
+            Parting::Broken { head } => self.give_up(Owned { session, head, is_to_stop: false }).await,
+            Parting::Lost => tracing::warn!(%session, "another process goes on with the session"),
+        }
     }
 }
 
-/// Whether agents are to be asked, and their process is gone or is another one.
-fn is_left_running(conversation: &Conversation) -> bool {
+/// A session as its owner knows it.
+fn owned(conversation: &Conversation) -> Owned {
     let stage = conversation.stage();
-    stage.ended().is_none() && !stage.is_waiting()
+    Owned { session: stage.setup().id, head: stage.head(), is_to_stop: false }
 }
 
 /// Does what must not be left half done when the caller goes away: what is on disk is also run.
@@ -521,32 +581,8 @@ async fn to_its_end<T: Send + 'static>(
 ) -> Result<T, HubError> {
     match tokio::spawn(work).await {
         Ok(outcome) => outcome,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) if error.is_panic() => Err(HubError::Broken),
         // The process ends; what was written is resumed by the next.
         Err(_) => Err(HubError::NotRunning),
-    }
-}
-
-impl Inner {
-    fn leave(&self, conversation: Conversation) {
-        let mut left = self.left();
-        if left.len() == MAX_LEFT {
-            left.pop_front();
-        }
-        left.push_back(conversation);
-    }
-
-    fn take_left(&self, id: SessionId) -> Option<Conversation> {
-        let mut left = self.left();
-        let at = left.iter().rposition(|conversation| conversation.stage().setup().id == id)?;
-        left.remove(at)
-    }
-
-    fn left(&self) -> MutexGuard<'_, VecDeque<Conversation>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,17 +3,22 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Event, Reason, Record,
+    Event, Reason, Record, Timestamp,
     id::{AgentId, Seq, SessionId},
     memory::{Memory, memories},
+    projection::Status,
     room::{RoomId, RoomPlace},
 };
+use tokio::time::Instant;
 
-use crate::port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Summary};
+use crate::port::{
+    Journal, JournalError, MAX_TAKEOVERS, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Summary,
+};
 
 /// Journals that end with the process.
 #[derive(Debug, Default)]
@@ -23,9 +28,21 @@ pub struct MemoryJournal {
 
 #[derive(Debug, Default)]
 struct Kept {
-    sessions: BTreeMap<SessionId, Vec<Arc<Record>>>,
+    sessions: BTreeMap<SessionId, Session>,
     rooms: BTreeMap<RoomId, Vec<(SessionId, Arc<Record>)>>,
     forgotten: BTreeSet<(SessionId, Seq)>,
+    /// Until when each node is alive, if it says nothing before.
+    nodes: BTreeMap<NodeId, Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    records: Vec<Arc<Record>>,
+    owner: Option<NodeId>,
+    takeovers: u32,
+    is_to_stop: bool,
+    has_ended: bool,
+    is_waiting: bool,
 }
 
 impl MemoryJournal {
@@ -36,10 +53,11 @@ impl MemoryJournal {
 
 #[async_trait]
 impl Journal for MemoryJournal {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
         let mut kept = self.lock();
-        let Kept { sessions, rooms, .. } = &mut *kept;
-        let mut after = sessions.get(&session).and_then(|journal| journal.last()).map_or(Seq::START, |last| last.seq);
+        let Kept { sessions, rooms, nodes, .. } = &mut *kept;
+        let known = sessions.get(&session);
+        let mut after = known.and_then(|known| known.records.last()).map_or(Seq::START, |last| last.seq);
         for record in &records {
             if record.seq != after.next() {
                 return Err(JournalError::Fenced { after });
@@ -49,12 +67,19 @@ impl Journal for MemoryJournal {
             }
             after = record.seq;
         }
+        if known.is_some_and(|known| {
+            !known.has_ended && known.owner.is_some_and(|owner| owner != node && is_alive(nodes, owner))
+        }) {
+            return Err(JournalError::Owned);
+        }
         if records.is_empty() {
             return Ok(());
         }
-        let journal = sessions.entry(session).or_default();
-        journal.extend(records.iter().cloned());
-        if let Some(room) = room_of(journal) {
+        let kept = sessions.entry(session).or_default();
+        records.iter().for_each(|record| kept.note(&record.event));
+        kept.owner = (kept.has_ended || !kept.is_waiting).then_some(node);
+        kept.records.extend(records.iter().cloned());
+        if let Some(room) = room_of(&kept.records) {
             rooms.entry(room).or_default().extend(records.into_iter().map(|record| (session, record)));
         }
         Ok(())
@@ -62,13 +87,12 @@ impl Journal for MemoryJournal {
 
     async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
         let kept = self.lock();
-        let records = kept.sessions.get(&session).into_iter().flatten();
+        let records = kept.sessions.get(&session).into_iter().flat_map(|session| &session.records);
         Ok(records.skip(usize::try_from(after.0).unwrap_or(usize::MAX)).take(limit).cloned().collect())
     }
 
     async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        let mut summaries: Vec<Summary> =
-            self.lock().sessions.values().filter_map(|journal| summarize(journal)).collect();
+        let mut summaries = self.lock().summaries();
         summaries.sort_by_key(|summary| std::cmp::Reverse((summary.last_at, summary.id)));
         summaries.truncate(limit);
         Ok(summaries)
@@ -78,20 +102,131 @@ impl Journal for MemoryJournal {
         let (kept, prefix) = (self.lock(), id_prefix.to_ascii_lowercase());
         Ok(kept.sessions.keys().filter(|id| id.to_string().starts_with(&prefix)).take(limit).copied().collect())
     }
+}
 
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        let mut open: Vec<Summary> = self.lock().sessions.values().filter_map(|journal| summarize(journal)).collect();
-        open.retain(|summary| summary.reason.is_none() && !summary.is_waiting);
-        open.sort_by_key(|summary| (summary.started_at, summary.id));
-        Ok(open.into_iter().map(|summary| summary.id).collect())
+#[async_trait]
+impl Nodes for MemoryJournal {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+        self.lock().nodes.insert(node, Instant::now() + lease);
+        Ok(())
     }
+
+    async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
+        let mut kept = self.lock();
+        kept.nodes.remove(&node);
+        for session in kept.sessions.values_mut().filter(|session| session.owner == Some(node)) {
+            session.takeovers = 0;
+            // One that has ended keeps the owner who is gone until somebody has seen to its files.
+            session.owner = session.owner.filter(|_| session.has_ended);
+        }
+        Ok(())
+    }
+
+    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
+        let mut kept = self.lock();
+        let left = kept.summaries().into_iter().filter(|summary| {
+            let is_unsettled = || {
+                let session = &kept.sessions[&summary.id];
+                session.has_ended && session.owner.is_some() && !summary.is_owned
+            };
+            summary.takeovers < MAX_TAKEOVERS && (summary.status() == Status::Left || is_unsettled())
+        });
+        let mut left: Vec<(Timestamp, SessionId)> = left.map(|summary| (summary.started_at, summary.id)).collect();
+        left.sort();
+        left.truncate(limit);
+        let mut taken = Vec::new();
+        for (_, id) in left {
+            let Some(session) = kept.sessions.get_mut(&id) else { continue };
+            session.owner = Some(node);
+            session.takeovers += 1;
+            taken.push(session.owned(id));
+        }
+        Ok(taken)
+    }
+
+    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
+        let kept = self.lock();
+        let owned = kept.sessions.iter().filter(|(_, session)| session.owner == Some(node));
+        Ok(owned.map(|(id, session)| session.owned(*id)).collect())
+    }
+
+    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError> {
+        let mut kept = self.lock();
+        if let Some(session) = kept.sessions.get_mut(&session).filter(|session| session.owner == Some(node))
+            && session.records.last().is_some_and(|last| last.seq == head)
+        {
+            session.owner = None;
+        }
+        Ok(())
+    }
+
+    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+        if let Some(session) = self.lock().sessions.get_mut(&session).filter(|session| session.owner.is_some()) {
+            session.is_to_stop = true;
+        }
+        Ok(())
+    }
+
+    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
+        let kept = self.lock();
+        let owner = kept.sessions.get(&session).and_then(|session| session.owner);
+        Ok(owner.is_some_and(|owner| is_alive(&kept.nodes, owner)))
+    }
+}
+
+impl Kept {
+    fn summaries(&self) -> Vec<Summary> {
+        self.sessions.values().filter_map(|session| session.summary(&self.nodes)).collect()
+    }
+}
+
+impl Session {
+    /// Keeps what an event says of where the session stands.
+    fn note(&mut self, event: &Event) {
+        self.is_waiting = event.awaits_person().unwrap_or(self.is_waiting);
+        if let Some(reason) = ended(event) {
+            self.has_ended = reason.is_some();
+            self.is_to_stop = false;
+        }
+        if event.is_progress() {
+            self.takeovers = 0;
+        }
+    }
+
+    fn owned(&self, session: SessionId) -> Owned {
+        let head = self.records.last().map_or(Seq::START, |last| last.seq);
+        Owned { session, head, is_to_stop: self.is_to_stop }
+    }
+
+    fn summary(&self, nodes: &BTreeMap<NodeId, Instant>) -> Option<Summary> {
+        let journal = &self.records;
+        let (first, last) = (journal.first()?, journal.last()?);
+        let Event::Started { setup, .. } = &first.event else { return None };
+        let forked = journal.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
+        Some(Summary {
+            id: setup.id,
+            format: setup.format.name().to_owned(),
+            title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
+            started_at: forked.unwrap_or(first).at,
+            last_at: last.at,
+            head: last.seq,
+            reason: journal.iter().rev().find_map(|record| ended(&record.event)).flatten(),
+            is_waiting: self.is_waiting,
+            is_owned: self.owner.is_some_and(|owner| is_alive(nodes, owner)),
+            takeovers: self.takeovers,
+        })
+    }
+}
+
+fn is_alive(nodes: &BTreeMap<NodeId, Instant>, node: NodeId) -> bool {
+    nodes.get(&node).is_some_and(|until| *until > Instant::now())
 }
 
 #[async_trait]
 impl Memories for MemoryJournal {
     async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
         let kept = self.lock();
-        let mut found: Vec<Memory> = kept.sessions.values().flat_map(|journal| memories(journal)).collect();
+        let mut found: Vec<Memory> = kept.sessions.values().flat_map(|session| memories(&session.records)).collect();
         found.retain(|memory| {
             let is_theirs = memory.agent == *agent && story.is_none_or(|story| *memory.story == *story);
             is_theirs && !kept.forgotten.contains(&(memory.session, memory.seq))
@@ -145,22 +280,6 @@ fn room_of(journal: &[Arc<Record>]) -> Option<RoomId> {
 
 fn is_start(record: &Record, session: SessionId) -> bool {
     matches!(&record.event, Event::Started { setup, .. } if setup.id == session)
-}
-
-fn summarize(journal: &[Arc<Record>]) -> Option<Summary> {
-    let (first, last) = (journal.first()?, journal.last()?);
-    let Event::Started { setup, .. } = &first.event else { return None };
-    let forked = journal.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
-    Some(Summary {
-        id: setup.id,
-        format: setup.format.name().to_owned(),
-        title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
-        started_at: forked.unwrap_or(first).at,
-        last_at: last.at,
-        head: last.seq,
-        reason: journal.iter().rev().find_map(|record| ended(&record.event)).flatten(),
-        is_waiting: journal.iter().rev().find_map(|record| record.event.awaits_person()).unwrap_or_default(),
-    })
 }
 
 /// What an event says about whether the session has ended, if it says anything.

@@ -9,12 +9,15 @@ use polylogue_core::{
     id::{Seq, SessionId},
 };
 
-use crate::port::{Journal, JournalError, Summary};
+use crate::port::{Journal, JournalError, NodeId, Summary};
 
 /// Makes something of what is recorded. It cannot fail: what is recorded is recorded.
 #[async_trait]
 pub trait Listener: Send + Sync {
     async fn heard(&self, session: SessionId, records: &[Arc<Record>]);
+
+    /// A session has ended, and who ended it may have died before this listener heard: makes again what lasts.
+    async fn settle(&self, _session: SessionId) {}
 }
 
 pub struct Overheard {
@@ -36,8 +39,8 @@ impl Overheard {
 
 #[async_trait]
 impl Journal for Overheard {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
-        self.journal.append(session, records.clone()).await?;
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
+        self.journal.append(session, records.clone(), node).await?;
         for listener in &self.listeners {
             listener.heard(session, &records).await;
         }
@@ -56,7 +59,9 @@ impl Journal for Overheard {
         self.journal.find(id_prefix, limit).await
     }
 
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.journal.unfinished().await
+    async fn settle(&self, session: SessionId) {
+        for listener in &self.listeners {
+            listener.settle(session).await;
+        }
     }
 }

@@ -4,6 +4,7 @@ mod clock;
 mod journal;
 mod memories;
 mod model;
+mod nodes;
 mod rooms;
 mod voice;
 
@@ -11,10 +12,11 @@ pub use clock::{Clock, SystemClock};
 pub use journal::{Journal, JournalError, Summary};
 pub use memories::Memories;
 pub use model::{Admission, Arrived, Call, CallError, Deltas, Model, Reply};
+pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};
 pub use rooms::{RoomRecord, RoomSummary, Rooms};
 pub use voice::{NoVoice, Speech, Voice, VoiceError};
 
 /// A store that keeps all that there is to keep.
-pub trait Store: Journal + Rooms + Memories {}
+pub trait Store: Journal + Nodes + Rooms + Memories {}
 
-impl<S: Journal + Rooms + Memories> Store for S {}
+impl<S: Journal + Nodes + Rooms + Memories> Store for S {}

@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use polylogue_core::{
@@ -13,7 +14,10 @@ use polylogue_core::{
     id::{Seq, SessionId},
     room::{RoomId, RoomPlace},
 };
-use tokio::sync::watch;
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
 
 use crate::{
     drive::Ports,
@@ -57,6 +61,9 @@ impl Bell {
         }
     }
 }
+
+/// How long a listener waits for the bell before it looks for itself.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Records of a room that are read at a time.
 const PAGE: usize = 256;
@@ -171,9 +178,10 @@ impl RoomSubscription {
             match self.reader.page().await? {
                 Some(events) => self.read.extend(events),
                 None => {
-                    // The bells outlive the listeners; were they gone, nothing would come any more.
-                    if self.bell.changed().await.is_err() {
-                        std::future::pending::<()>().await;
+                    // Another process rings no bell here, so the journal is looked into from time to time.
+                    if let Ok(Err(_)) = timeout(LOOK, self.bell.changed()).await {
+                        // Nobody here rings it any more.
+                        sleep(LOOK).await;
                     }
                 }
             }

@@ -11,12 +11,13 @@ use polylogue_core::{
     Event, Reason, Record, Rejected,
     id::{Seq, SessionId},
     ledger::Usage,
-    projection::{CannotFork, Outcome},
+    projection::{CannotFork, Outcome, Status},
     setup::{Change, Limits},
 };
 use polylogue_runtime::{
     Hub, HubError, HubSettings, MemoryJournal, Ports, Published, Retries,
-    port::{CallError, Journal, JournalError, Summary},
+    conformance::example::NODE,
+    port::{CallError, Journal, JournalError, NodeId, Summary},
 };
 use support::{Behaviour, Bench, TestModel, TokioClock, setup, texts};
 use tokio::time::{sleep, timeout};
@@ -94,16 +95,15 @@ async fn a_session_that_lost_its_process_goes_on_where_it_was() {
             _ => {}
         }
     }
-    bench.hub.abandon();
-    while watch.next().await.unwrap().is_some() {}
+    bench.hub.leave().await;
     assert_eq!(bench.reason(id).await, None);
 
     let next = bench.next_process(TestModel::handing_on());
-    assert_eq!(next.hub.resume_unfinished().await.unwrap(), [id]);
+    assert_eq!(next.hub.attend().await.unwrap(), [id]);
     next.hub.wait(id).await.unwrap();
     assert_eq!(next.reason(id).await, Some(Reason::CAP_REACHED));
     assert_eq!(next.model.calls(), 2, "the first turn was on disk");
-    assert_eq!(next.hub.resume_unfinished().await.unwrap(), []);
+    assert_eq!(next.hub.attend().await.unwrap(), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -286,18 +286,55 @@ async fn a_hub_runs_so_many_sessions_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_processes_cannot_both_write_a_session() {
-    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
+async fn a_session_has_one_owner_and_others_can_only_stop_it() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(100))));
     let id = bench.hub.start(setup(3)).await.unwrap();
     let mut watch = bench.hub.subscribe(id, Seq(1));
     assert!(matches!(watch.next().await, Ok(Some(Published::Record(_)))), "its first call is under way");
     let other = bench.next_process(TestModel::handing_on());
-    other.hub.resume(id, Change::default()).await.unwrap();
+    assert_eq!(other.hub.attend().await.unwrap(), [], "it was not left");
+    assert_eq!(other.hub.resume(id, Change::default()).await, Err(HubError::Elsewhere));
+    let said = other.hub.say(id, "you".parse().unwrap(), "Hello?".into()).await;
+    assert_eq!(said, Err(HubError::Elsewhere));
+    let outcome = other.hub.outcome(&other.hub.conversation(id).await.unwrap()).await.unwrap();
+    assert_eq!(outcome.status, Status::Running);
+
+    let mut elsewhere = other.hub.subscribe(id, Seq::START);
+    let asked = tokio::time::Instant::now();
+    assert_eq!(other.hub.stop(id).await, Ok(Reason::CANCELLED));
+    assert!(asked.elapsed() < Duration::from_secs(2), "its owner looks every second");
+    assert_eq!((bench.hub.running(), bench.model.dropped(), other.model.calls()), (0, 1, 0));
+    let mut heard = 0;
+    while let Some(published) = elsewhere.next().await.unwrap() {
+        heard += usize::from(matches!(published, Published::Record(_)));
+    }
+    assert_eq!(heard, bench.hub.records(id).await.unwrap().len(), "who watches elsewhere hears it to its end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_only_seemed_gone_finds_that_another_goes_on() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(100))));
+    let id = bench.hub.start(setup(3)).await.unwrap();
+    let mut watch = bench.hub.subscribe(id, Seq(1));
+    assert!(matches!(watch.next().await, Ok(Some(Published::Record(_)))), "its first call is under way");
+    // The node is taken for gone while its process is still there.
+    let owner = bench.ports.nodes.owned(bench.hub.node()).await.unwrap();
+    assert_eq!(owner.len(), 1);
+    bench.ports.nodes.keep_alive(bench.hub.node(), Duration::ZERO).await.unwrap();
+    let other = bench.next_process(TestModel::handing_on());
+    assert_eq!(other.hub.attend().await.unwrap(), [id]);
     other.hub.wait(id).await.unwrap();
     assert_eq!(other.reason(id).await, Some(Reason::CAP_REACHED));
-    let after = bench.hub.records(id).await.unwrap();
-    assert!(matches!(bench.hub.wait(id).await, Err(HubError::Journal(_))), "the first was fenced off");
+    let after = other.hub.records(id).await.unwrap();
+    assert_eq!(bench.hub.wait(id).await, Ok(()), "the first lets go by itself");
+    assert_eq!((bench.model.dropped(), bench.hub.running()), (1, 0), "and drops its call");
     assert_eq!(bench.hub.records(id).await.unwrap(), after);
+    // Who watched the first hears what the other did.
+    let mut heard = 2;
+    while let Some(published) = watch.next().await.unwrap() {
+        heard += usize::from(matches!(published, Published::Record(_)));
+    }
+    assert_eq!(heard, after.len());
 }
 
 #[tokio::test(start_paused = true)]
@@ -315,9 +352,9 @@ struct Unhurried(Arc<MemoryJournal>);
 
 #[async_trait]
 impl Journal for Unhurried {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
         sleep(Duration::from_millis(5)).await;
-        self.0.append(session, records).await?;
+        self.0.append(session, records, node).await?;
         sleep(Duration::from_millis(5)).await;
         Ok(())
     }
@@ -333,20 +370,16 @@ impl Journal for Unhurried {
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.0.find(id_prefix, limit).await
     }
-
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.0.unfinished().await
-    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_whose_caller_leaves_runs_all_the_same() {
     let bench = Bench::new(TestModel::handing_on());
     let store = Arc::new(MemoryJournal::default());
-    let ports = Ports { journal: Arc::new(Unhurried(store.clone())), ..bench.ports.clone() };
+    let ports = Ports { journal: Arc::new(Unhurried(store.clone())), nodes: store.clone(), ..bench.ports.clone() };
     let hub = Hub::new(ports, HubSettings::default());
     let forked = bench.run(setup(2)).await;
-    store.append(forked, bench.ports.journal.read_all(forked).await.unwrap()).await.unwrap();
+    store.append(forked, bench.ports.journal.read_all(forked).await.unwrap(), NODE).await.unwrap();
     for patience in 0..12 {
         let leaves = Duration::from_millis(patience);
         // Each of these is dropped in the middle, after another while each time.
@@ -358,14 +391,16 @@ async fn a_session_whose_caller_leaves_runs_all_the_same() {
     // The clock is the test's: this is long after the last of them.
     sleep(Duration::from_secs(60)).await;
     assert_eq!(hub.running(), 0);
-    assert_eq!(store.unfinished().await, Ok(Vec::new()), "nobody's session is left behind");
+    let sessions = store.sessions(usize::MAX).await.unwrap();
+    assert!(sessions.iter().all(|summary| summary.status() == Status::Ended), "nobody's session is left behind");
     assert!(store.sessions(usize::MAX).await.unwrap().len() > 4 * 8, "they were begun");
 }
 
 #[tokio::test(start_paused = true)]
 async fn places_are_taken_before_anything_is_waited_for() {
     let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
-    let ports = Ports { journal: Arc::new(Unhurried(Arc::default())), ..bench.ports.clone() };
+    let store = Arc::new(MemoryJournal::default());
+    let ports = Ports { journal: Arc::new(Unhurried(store.clone())), nodes: store, ..bench.ports.clone() };
     let hub = Hub::new(ports, HubSettings { max_live: 3, ..HubSettings::default() });
     let started = join_all((0..20).map(|_| hub.start(setup(1)))).await;
     assert_eq!(started.iter().filter(|started| started.is_ok()).count(), 3);

@@ -95,11 +95,11 @@ async fn the_next_process_tells_the_rest_and_nothing_twice() {
     }));
     bench.hub.start(in_lobby(3)).await.unwrap();
     let mut heard = hear(&mut bench.hub.listen(lobby(), 0), "go on, claude").await;
-    bench.hub.abandon();
+    bench.hub.leave().await;
 
     let next = bench.next_process(TestModel::handing_on());
     let mut listener = next.hub.listen(lobby(), heard.last().unwrap().0);
-    next.hub.resume_unfinished().await.unwrap();
+    next.hub.attend().await.unwrap();
     heard.extend(hear(&mut listener, END).await);
     let undisturbed = Bench::new(TestModel::handing_on());
     undisturbed.run(in_lobby(3)).await;
@@ -116,7 +116,7 @@ async fn a_stop_is_heard_whether_or_not_the_session_runs_here() {
     hear(&mut listener, "Collaboration canceled by user.").await;
     bench.hub.resume(id, Change::default()).await.unwrap();
     hear(&mut listener, "Collaboration goes on.").await;
-    bench.hub.abandon();
+    bench.hub.leave().await;
     bench.hub.wait(id).await.unwrap();
     bench.hub.stop(id).await.unwrap();
     hear(&mut listener, "Collaboration canceled by user.").await;

@@ -70,6 +70,12 @@ impl Refusal {
         Refusal::new(Code::Internal, "something failed inside: the server's log says what, under this request's id")
     }
 
+    /// The store cannot be used at the moment: the same request may well succeed later.
+    fn unavailable(error: &JournalError) -> Refusal {
+        tracing::error!(%error, "a request could not be served");
+        Refusal::new(Code::Internal, format!("{error}: try again")).with_status(StatusCode::SERVICE_UNAVAILABLE)
+    }
+
     /// The same with a status that says more than the code's own.
     pub(crate) fn with_status(mut self, status: StatusCode) -> Refusal {
         self.status = Some(status);
@@ -108,7 +114,7 @@ impl IntoResponse for Refusal {
             Code::Unauthorized if status == StatusCode::UNAUTHORIZED => {
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            Code::RateLimited => {
+            _ if status == StatusCode::SERVICE_UNAVAILABLE || self.code == Code::RateLimited => {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}
@@ -122,8 +128,9 @@ impl From<HubError> for Refusal {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
             HubError::Rejected(rejected) => of_rejected(rejected),
-            HubError::Running | HubError::NotRunning => Code::Conflict,
+            HubError::Running | HubError::NotRunning | HubError::Elsewhere | HubError::NotStopped => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
+            HubError::Journal(error @ JournalError::Unavailable(_)) => return Refusal::unavailable(error),
             HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) => Code::InvalidConfig,
             HubError::CannotFork(
@@ -132,7 +139,10 @@ impl From<HubError> for Refusal {
                 | CannotFork::Unread(_)
                 | CannotFork::BadChange(_),
             ) => Code::InvalidRequest,
-            HubError::CannotFork(CannotFork::NotAJournal(_)) | HubError::NotAJournal(_) | HubError::Journal(_) => {
+            HubError::CannotFork(CannotFork::NotAJournal(_))
+            | HubError::NotAJournal(_)
+            | HubError::Journal(_)
+            | HubError::Broken => {
                 return Refusal::internal(error);
             }
         };
@@ -162,6 +172,9 @@ fn of_rejected(rejected: &Rejected) -> Code {
 
 impl From<JournalError> for Refusal {
     fn from(error: JournalError) -> Refusal {
-        Refusal::internal(error)
+        match &error {
+            JournalError::Unavailable(_) => Refusal::unavailable(&error),
+            _ => Refusal::internal(error),
+        }
     }
 }

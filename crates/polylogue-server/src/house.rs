@@ -22,6 +22,11 @@ pub trait House: Send + Sync {
     fn agents(&self) -> Vec<AgentInfo>;
     fn voices(&self) -> Vec<VoiceInfo>;
     fn models(&self) -> Vec<ModelInfo>;
+
+    /// Lines that the log could not take.
+    fn log_lines_dropped(&self) -> u64 {
+        0
+    }
 }
 
 /// What is needed to begin a session of one format.

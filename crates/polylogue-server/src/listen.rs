@@ -20,13 +20,10 @@ use crate::app::App;
 /// How long accepting rests when the system has no more connections to give.
 const REST: Duration = Duration::from_millis(50);
 
-/// Goes on with what was unfinished, then serves until `shutdown`. Sessions that still run then are let go,
-/// to be resumed by the next process.
+/// Goes on with what other processes have left, and serves until `shutdown`. Sessions that still run then are let go,
+/// to be taken over by another process.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), HubError> {
-    let resumed = app.hub.resume_unfinished().await?;
-    if !resumed.is_empty() {
-        tracing::info!(sessions = resumed.len(), "going on with unfinished sessions");
-    }
+    app.hub.attend().await?;
     let router = app.router();
     let connections = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(app.settings.max_connections));
@@ -58,8 +55,8 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         });
     }
     drop(listener);
-    app.hub.abandon();
     app.closing.cancel();
+    app.hub.leave().await;
     if timeout(app.settings.grace, connections.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }

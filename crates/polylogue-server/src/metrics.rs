@@ -63,7 +63,7 @@ impl Metrics {
         OpenStream(self.clone())
     }
 
-    pub(crate) fn page(&self, running: usize) -> String {
+    pub(crate) fn page(&self, running: usize, log_lines_dropped: u64) -> String {
         let mut page = String::new();
         let mut gauge = |name: &str, kind: &str, help: &str, value: f64| {
             let _ = write!(page, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
@@ -73,6 +73,8 @@ impl Metrics {
         gauge("polylogue_sessions_started_total", "counter", "Sessions begun here.", count(&self.sessions_started));
         gauge("polylogue_streams_open", "gauge", "Event streams that are open.", count(&self.streams));
         gauge("polylogue_uptime_seconds", "gauge", "Age of the process.", self.began.elapsed().as_secs_f64());
+        let dropped = log_lines_dropped as f64;
+        gauge("polylogue_log_lines_dropped_total", "counter", "Lines that the log could not take.", dropped);
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let name = "polylogue_http_requests";
         let _ = write!(page, "# HELP {name}_total Requests answered.\n# TYPE {name}_total counter\n");

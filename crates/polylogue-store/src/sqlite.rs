@@ -6,7 +6,9 @@
 
 mod batch;
 mod discussion;
+mod locks;
 mod memories;
+mod nodes;
 mod open;
 mod reader;
 mod room;
@@ -14,7 +16,7 @@ mod schema;
 mod views;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use polylogue_core::{
@@ -23,14 +25,17 @@ use polylogue_core::{
     memory::Memory,
     room::{RoomId, RoomPlace},
 };
-use polylogue_runtime::port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Summary};
-use rusqlite::ErrorCode;
+use polylogue_runtime::port::{
+    Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Summary,
+};
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use self::{
     batch::Batch,
+    locks::Locks,
     reader::Readers,
-    writer::{Append, Command, Forget},
+    writer::{Append, Command},
 };
 pub use open::OpenError;
 
@@ -41,10 +46,16 @@ const QUEUE: usize = 4_096;
 ///
 /// Dropping it lets the writer finish what is waiting and close the file on its own time;
 /// [`SqliteJournal::close`] waits for that.
-#[derive(Debug)]
 pub struct SqliteJournal {
     commands: mpsc::Sender<Command>,
     readers: Arc<Readers>,
+    locks: Arc<Locks>,
+}
+
+impl std::fmt::Debug for SqliteJournal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqliteJournal").finish_non_exhaustive()
+    }
 }
 
 impl SqliteJournal {
@@ -54,11 +65,27 @@ impl SqliteJournal {
         let connection = open::for_writing(path)?;
         let (readers, readers_gone) = Readers::open(path)?;
         let (commands, queue) = mpsc::channel(QUEUE);
+        let locks = Arc::new(Locks::beside(path));
+        let known = locks.clone();
         std::thread::Builder::new()
             .name("journal-writer".to_owned())
-            .spawn(move || writer::run(connection, queue, &readers_gone))
+            .spawn(move || writer::run(connection, &known, queue, &readers_gone))
             .map_err(|error| OpenError::Failed { store: open::name(path), problem: error.to_string() })?;
-        Ok(SqliteJournal { commands, readers })
+        Ok(SqliteJournal { commands, readers, locks })
+    }
+
+    /// Has the writer do this, after what was asked before.
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, JournalError> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let (answer, answered) = oneshot::channel();
+        let work = Box::new(move |connection: &mut Connection| {
+            // The caller may have left; it is done all the same.
+            let _ = answer.send(work(connection));
+        });
+        self.commands.send(Command::Do(work)).await.map_err(|_| closed())?;
+        answered.await.map_err(|_| closed())?
     }
 
     /// Ends the store: what was asked before is still done, what is asked after fails. On return everything is
@@ -68,13 +95,14 @@ impl SqliteJournal {
         // When the writer is gone already there is nobody to tell, and nothing to wait for.
         let _ = self.commands.send(Command::Close).await;
         self.commands.closed().await;
+        self.locks.let_go_of_all();
     }
 }
 
 #[async_trait]
 impl Journal for SqliteJournal {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
-        let Some(batch) = Batch::new(session, &records)? else { return Ok(()) };
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
+        let Some(batch) = Batch::new(session, &records, node)? else { return Ok(()) };
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::Append(Box::new(Append { batch, answer }))).await.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
@@ -85,16 +113,52 @@ impl Journal for SqliteJournal {
     }
 
     async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.readers.with(move |connection| reader::sessions(connection, limit)).await
+        let locks = self.locks.clone();
+        self.readers.with(move |connection| reader::sessions(connection, &locks, limit)).await
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         let Some(range) = reader::IdRange::of_prefix(id_prefix) else { return Ok(Vec::new()) };
         self.readers.with(move |connection| reader::find(connection, &range, limit)).await
     }
+}
 
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.readers.with(reader::unfinished).await
+#[async_trait]
+impl Nodes for SqliteJournal {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+        let locks = self.locks.clone();
+        self.write(move |connection| nodes::keep_alive(connection, &locks, node, lease)).await
+    }
+
+    async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
+        let locks = self.locks.clone();
+        self.write(move |connection| nodes::depart(connection, &locks, node)).await
+    }
+
+    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
+        let locks = self.locks.clone();
+        if limit == 0 || !self.readers.with(move |connection| nodes::is_any_left(connection, &locks)).await? {
+            return Ok(Vec::new());
+        }
+        let locks = self.locks.clone();
+        self.write(move |connection| nodes::take_over(connection, &locks, node, limit)).await
+    }
+
+    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
+        self.readers.with(move |connection| nodes::owned(connection, node)).await
+    }
+
+    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError> {
+        self.write(move |connection| nodes::give_up(connection, node, session, head)).await
+    }
+
+    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+        self.write(move |connection| nodes::ask_to_stop(connection, session)).await
+    }
+
+    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
+        let locks = self.locks.clone();
+        self.readers.with(move |connection| nodes::is_owned(connection, &locks, session)).await
     }
 }
 
@@ -106,9 +170,7 @@ impl Memories for SqliteJournal {
     }
 
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
-        let (answer, answered) = oneshot::channel();
-        self.commands.send(Command::Forget(Forget { places, answer })).await.map_err(|_| closed())?;
-        answered.await.map_err(|_| closed())?
+        self.write(move |connection| memories::forget(connection, &places).map_err(failed)).await
     }
 }
 
@@ -134,9 +196,14 @@ fn closed() -> JournalError {
 }
 
 fn failed(error: rusqlite::Error) -> JournalError {
-    JournalError::Failed(match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy) => "another program keeps it locked".to_owned(),
-        Some(ErrorCode::DiskFull) => "the disk is full".to_owned(),
-        _ => error.to_string(),
-    })
+    let passing = |what: &str| JournalError::Unavailable(what.to_owned());
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => passing("another program keeps it locked"),
+        Some(ErrorCode::DiskFull) => passing("the disk is full"),
+        // A disk that is full says so in this way too, where a file has to grow that is shared between processes.
+        Some(ErrorCode::SystemIoFailure) => passing("the disk cannot be written or read"),
+        Some(ErrorCode::CannotOpen) => passing("its files cannot be opened"),
+        Some(ErrorCode::OutOfMemory) => passing("there is no memory left"),
+        _ => JournalError::Failed(error.to_string()),
+    }
 }

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -17,7 +18,7 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     conformance,
-    port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Store, Summary},
+    port::{Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Store, Summary},
 };
 use polylogue_store::SqliteJournal;
 use tempfile::TempDir;
@@ -27,6 +28,7 @@ use tokio::sync::{RwLock, RwLockWriteGuard};
 async fn the_journal_in_sqlite_conforms() {
     let stores = Stores::default();
     conformance::store(async || Arc::new(open(&stores.path())) as Arc<dyn Store>).await;
+    conformance::nodes(async || Arc::new(open(&stores.path())) as Arc<dyn Store>).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -36,9 +38,10 @@ async fn what_was_appended_is_on_disk() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_nodes_with_one_file_are_as_one() {
+async fn two_processes_with_one_file_are_as_one() {
     let stores = Stores::default();
     conformance::store(async || Arc::new(TwoNodes::new(stores.path())) as Arc<dyn Store>).await;
+    conformance::nodes(async || Arc::new(TwoNodes::new(stores.path())) as Arc<dyn Store>).await;
 }
 
 /// The folders of the stores, gone when the test is.
@@ -80,8 +83,8 @@ impl FromDisk {
 
 #[async_trait]
 impl Journal for FromDisk {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
-        self.journal.read().await.append(session, records).await
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
+        self.journal.read().await.append(session, records, node).await
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
@@ -95,9 +98,36 @@ impl Journal for FromDisk {
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.reopened().await.find(id_prefix, limit).await
     }
+}
 
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.reopened().await.unfinished().await
+#[async_trait]
+impl Nodes for FromDisk {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+        self.journal.read().await.keep_alive(node, lease).await
+    }
+
+    async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
+        self.journal.read().await.depart(node).await
+    }
+
+    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
+        self.journal.read().await.take_over(node, limit).await
+    }
+
+    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
+        self.journal.read().await.owned(node).await
+    }
+
+    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError> {
+        self.journal.read().await.give_up(node, session, head).await
+    }
+
+    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+        self.journal.read().await.ask_to_stop(session).await
+    }
+
+    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.journal.read().await.is_owned(session).await
     }
 }
 
@@ -145,8 +175,8 @@ impl TwoNodes {
 
 #[async_trait]
 impl Journal for TwoNodes {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
-        self.node().append(session, records).await
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
+        self.node().append(session, records, node).await
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
@@ -160,9 +190,36 @@ impl Journal for TwoNodes {
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.node().find(id_prefix, limit).await
     }
+}
 
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.node().unfinished().await
+#[async_trait]
+impl Nodes for TwoNodes {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+        self.node().keep_alive(node, lease).await
+    }
+
+    async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
+        self.node().depart(node).await
+    }
+
+    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
+        self.node().take_over(node, limit).await
+    }
+
+    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
+        self.node().owned(node).await
+    }
+
+    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError> {
+        self.node().give_up(node, session, head).await
+    }
+
+    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+        self.node().ask_to_stop(session).await
+    }
+
+    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.node().is_owned(session).await
     }
 }
 

@@ -14,7 +14,7 @@ use polylogue_core::{
     id::{Seq, SessionId},
 };
 use polylogue_runtime::{
-    conformance::example::{id, records, said, started},
+    conformance::example::{NODE, id, records, said, started},
     port::Journal,
 };
 use polylogue_store::SqliteJournal;
@@ -62,7 +62,7 @@ async fn writes_until_killed() {
             for append in written.len() as u64 / BATCH..MAX_APPENDS {
                 let batch = batch(n, append);
                 let Seq(head) = batch[batch.len() - 1].seq;
-                journal.append(id(n), batch).await.expect("it follows");
+                journal.append(id(n), batch, NODE).await.expect("it follows");
                 // In one piece, so that the four writers do not mix their lines.
                 let line = format!("confirmed {n} {head}\n");
                 std::io::stdout().lock().write_all(line.as_bytes()).expect("somebody who reads");

@@ -5,7 +5,7 @@ use std::{future::Future, path::PathBuf, pin::Pin, time::Duration};
 use futures_util::future::join_all;
 use polylogue_core::id::Seq;
 use polylogue_runtime::{
-    conformance::example::{id, records, said, started},
+    conformance::example::{NODE, id, records, said, started},
     port::{Journal, JournalError},
 };
 use polylogue_store::SqliteJournal;
@@ -45,7 +45,7 @@ impl Store {
         for (n, line) in (1..).zip(lines) {
             let after = if *line == "late" { 5 } else { 0 };
             let batch = records(after, 100, [started(id(n), "goal"), said(line)]);
-            answers.push(Box::pin(async move { Some(self.journal.append(id(n), batch).await) }));
+            answers.push(Box::pin(async move { Some(self.journal.append(id(n), batch, NODE).await) }));
         }
         answers.push(Box::pin(async move {
             elsewhere.execute_batch("COMMIT").expect("the lock given back");
@@ -85,7 +85,7 @@ async fn a_commit_that_fails_fails_for_all_and_leaves_nothing() {
 #[tokio::test]
 async fn a_dropped_store_becomes_one_file_by_itself() {
     let Store { journal, path, _folder } = Store::new();
-    journal.append(id(1), records(0, 100, [started(id(1), "goal")])).await.expect("a new session");
+    journal.append(id(1), records(0, 100, [started(id(1), "goal")]), NODE).await.expect("a new session");
     assert!(path.with_extension("db-wal").exists());
     drop(journal);
     let one_file = async {

@@ -5,7 +5,7 @@ use std::{fs, path::Path, time::Duration};
 use futures_util::future::join_all;
 use polylogue_core::{event::Unreadable, format::collaboration::reason::FINAL};
 use polylogue_runtime::{
-    conformance::example::{ended, id, records, said, started},
+    conformance::example::{NODE, ended, id, records, said, started},
     port::{Journal, JournalError, Rooms},
 };
 use polylogue_store::{OpenError, SqliteJournal};
@@ -43,7 +43,7 @@ fn a_store_that_cannot_be_opened_says_what_to_do() {
         ("notes.txt/b/a.db", "the store `…/notes.txt/b/a.db` lies below a file, not a folder: name another place"),
         (
             "newer.db",
-            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 4): update Polylogue to open it",
+            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 5): update Polylogue to open it",
         ),
     ] {
         assert_eq!(refusal(folder.path(), name), expected);
@@ -76,7 +76,7 @@ async fn folders_are_made_and_a_store_made_by_many_at_once_is_one() {
         })
         .collect();
     let stores: Vec<SqliteJournal> = openers.into_iter().map(|opener| opener.join().expect("no panic")).collect();
-    stores[0].append(id(1), records(0, 100, [started(id(1), "goal")])).await.expect("a new session");
+    stores[0].append(id(1), records(0, 100, [started(id(1), "goal")]), NODE).await.expect("a new session");
     assert_eq!(stores[3].find("", 9).await, Ok(vec![id(1)]));
 }
 
@@ -100,7 +100,7 @@ async fn a_record_that_cannot_be_read_is_told_from_a_store_that_fails() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("store.db");
     let journal = SqliteJournal::open(&path).expect("a store");
-    journal.append(id(1), records(0, 100, [started(id(1), "goal"), said("a")])).await.expect("a new session");
+    journal.append(id(1), records(0, 100, [started(id(1), "goal"), said("a")]), NODE).await.expect("a new session");
     let elsewhere = Connection::open(&path).expect("a database");
     for (event, expected) in [
         (r#"{"type":"sang"}"#, Unreadable::Unknown("sang".to_owned())),
@@ -118,7 +118,7 @@ async fn a_closed_store_is_one_file_and_refuses_more() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("store.db");
     let journal = SqliteJournal::open(&path).expect("a store");
-    journal.append(id(1), records(0, 100, [started(id(1), "goal")])).await.expect("a new session");
+    journal.append(id(1), records(0, 100, [started(id(1), "goal")]), NODE).await.expect("a new session");
     // Reads that are under way when it closes are finished or refused, and do not keep the file open.
     let reads = join_all((0..20).map(|_| journal.sessions(9)));
     tokio::join!(reads, journal.close());
@@ -127,7 +127,7 @@ async fn a_closed_store_is_one_file_and_refuses_more() {
         fs::read_dir(folder.path()).expect("the folder").map(|file| file.expect("a file").file_name()).collect();
     assert_eq!(files, ["store.db"]);
     let closed = Err(JournalError::Failed("it is closed".to_owned()));
-    assert_eq!(journal.append(id(1), records(1, 200, [ended(FINAL)])).await, closed);
+    assert_eq!(journal.append(id(1), records(1, 200, [ended(FINAL)]), NODE).await, closed);
     assert_eq!(journal.find("", 9).await.map(drop), closed);
 }
 
@@ -147,7 +147,7 @@ async fn a_store_of_an_earlier_version_goes_on() {
     older.execute("INSERT INTO journal (place, at, event) VALUES ((1 << 32) + 1, 1, ?1)", [record]).expect("a record");
     drop(older);
     let journal = SqliteJournal::open(&path).expect("a store");
-    journal.append(id, records(1, 200, [ended(FINAL)])).await.expect("it follows");
+    journal.append(id, records(1, 200, [ended(FINAL)]), NODE).await.expect("it follows");
     assert_eq!((&journal as &dyn Journal).read_all(id).await.map(|records| records.len()), Ok(2));
     assert_eq!(journal.rooms(9).await, Ok(vec![]));
 }

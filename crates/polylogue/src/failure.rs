@@ -123,7 +123,7 @@ impl Failure {
             output::line(json!({"success": false, "error": error}));
         } else {
             let advice = self.advice.as_ref().map(|advice| format!(": {advice}")).unwrap_or_default();
-            eprintln!("error: {}{advice}", self.message);
+            output::notice(format!("error: {}{advice}", self.message));
         }
         self.code.exit()
     }
@@ -148,12 +148,16 @@ impl From<HubError> for Failure {
             HubError::Rejected(
                 Rejected::EmptyMessage | Rejected::TooLong(..) | Rejected::NotInCast(_) | Rejected::BadSetup(_),
             ) => Code::InvalidRequest,
-            HubError::Running | HubError::NotRunning | HubError::Rejected(_) => Code::Conflict,
+            HubError::Running
+            | HubError::NotRunning
+            | HubError::Elsewhere
+            | HubError::NotStopped
+            | HubError::Rejected(_) => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) => Code::InvalidConfig,
             HubError::CannotFork(_) => Code::InvalidRequest,
-            HubError::NotAJournal(_) | HubError::Journal(_) => Code::Internal,
+            HubError::NotAJournal(_) | HubError::Journal(_) | HubError::Broken => Code::Internal,
         };
         Failure::new(code, error.to_string())
     }

@@ -1,74 +1,110 @@
-//! Follows a running session to its end: shows what happens, and stops it when the person says so.
+//! Follows a running session to its end: shows what happens, and stops it when the person says so or has left.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use polylogue_core::{
-    Conversation, Reason,
+    Conversation, Reason, Record,
     id::{Seq, SessionId},
 };
-use polylogue_runtime::Published;
+use polylogue_runtime::{HubError, Published};
+use tokio::{task::JoinHandle, time::timeout};
 
-use crate::{engine::Engine, failure::Failure, view::View};
+use crate::{engine::Engine, failure::Failure, output, signals::Signals, view::View};
 
 /// What a shell expects of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
 
-#[cfg(unix)]
-fn presses() -> std::io::Result<tokio::signal::unix::Signal> {
-    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
-}
+/// How long a second Ctrl-C waits for the stop of the first to be on disk.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-#[cfg(windows)]
-fn presses() -> std::io::Result<tokio::signal::windows::CtrlC> {
-    tokio::signal::windows::ctrl_c()
-}
-
-/// Shows the session from after `seen` on, until it ends.
+/// Shows the session from after `seen` on, until it ends or waits for a person. The process runs nothing after that.
 pub(crate) async fn follow(
     engine: &Engine,
     id: SessionId,
     seen: Seq,
     view: &mut dyn View,
 ) -> Result<ExitCode, Failure> {
+    let followed = follow_on(engine, id, seen, view).await;
+    engine.hub.leave().await;
+    followed
+}
+
+async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn View) -> Result<ExitCode, Failure> {
     // From here on, and kept through the loop: a signal that comes while a line is shown is not lost.
-    let mut presses = presses().map_err(|error| Failure::internal(format!("Ctrl-C cannot be heard: {error}")))?;
+    let mut signals = Signals::new()?;
     let ending = engine.hub.ending(id);
+    tokio::pin!(ending);
+    let mut is_run_here = true;
     let mut subscription = engine.hub.subscribe(id, seen);
     let records = engine.hub.records(id).await?;
     let past = usize::try_from(seen.0).unwrap_or(usize::MAX).clamp(1, records.len());
-    let mut conversation = Conversation::replay(&records[..past])?;
-    view.open(&conversation);
-    let mut is_stopping = false;
+    let mut shown = Shown { conversation: Conversation::replay(&records[..past])?, last: seen, view };
+    shown.view.open(&shown.conversation);
+    let mut stopping: Option<JoinHandle<Result<Reason, HubError>>> = None;
     loop {
+        let mut is_to_stop = false;
         tokio::select! {
             published = subscription.next() => match published? {
-                Some(Published::Record(record)) => {
-                    if record.seq > conversation.stage().head() {
-                        conversation.apply(&record);
-                    }
-                    view.record(&record, &conversation);
-                }
-                Some(Published::Delta { ask, text }) => view.delta(&ask, &text, &conversation),
+                Some(Published::Record(record)) => shown.record(&record),
+                Some(Published::Delta { ask, text }) => shown.view.delta(&ask, &text, &shown.conversation),
                 None => break,
             },
-            _ = presses.recv() => {
-                if is_stopping {
-                    // Twice means now: the journal is whole, and the session can be resumed.
-                    return Ok(ExitCode::from(INTERRUPTED));
+            ended = &mut ending, if is_run_here => {
+                is_run_here = false;
+                for record in engine.hub.records_after(id, shown.last).await? {
+                    shown.record(&record);
                 }
-                is_stopping = true;
-                let hub = engine.hub.clone();
-                tokio::spawn(async move { hub.stop(id).await });
+                ended?;
+                let stage = shown.conversation.stage();
+                if stage.ended().is_some() || stage.is_waiting() {
+                    break;
+                }
+                // This process seemed to be gone for a while, and another has taken the session over.
+                output::notice("Another process goes on with the session; this is what it does.");
+            },
+            () = signals.next() => is_to_stop = true,
+        }
+        match &mut stopping {
+            // Twice means now. What is on disk by then is on disk.
+            Some(stopping) if is_to_stop => {
+                let _ = timeout(PATIENCE, stopping).await;
+                return Ok(ExitCode::from(INTERRUPTED));
             }
+            None if is_to_stop || output::is_closed() => {
+                let hub = engine.hub.clone();
+                stopping = Some(tokio::spawn(async move { hub.stop(id).await }));
+            }
+            _ => {}
         }
     }
-    view.close(&conversation);
-    ending.await?;
-    Ok(match conversation.stage().ended() {
+    shown.view.close(&shown.conversation);
+    let stage = shown.conversation.stage();
+    Ok(match stage.ended() {
         Some(Reason::CANCELLED) => ExitCode::from(INTERRUPTED),
         // It ran up to a person's turn.
-        None if conversation.stage().is_waiting() => ExitCode::SUCCESS,
+        None if stage.is_waiting() => ExitCode::SUCCESS,
         Some(Reason::FAILED) | None => ExitCode::FAILURE,
         Some(_) => ExitCode::SUCCESS,
     })
+}
+
+/// A session as far as it was shown.
+struct Shown<'a> {
+    conversation: Conversation,
+    last: Seq,
+    view: &'a mut dyn View,
+}
+
+impl Shown<'_> {
+    /// Shows a record, unless it was shown before.
+    fn record(&mut self, record: &Record) {
+        if record.seq <= self.last {
+            return;
+        }
+        if record.seq > self.conversation.stage().head() {
+            self.conversation.apply(record);
+        }
+        self.last = record.seq;
+        self.view.record(record, &self.conversation);
+    }
 }

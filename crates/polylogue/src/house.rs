@@ -11,7 +11,7 @@ use crate::{
     config::Config,
     engine::{self, Engine},
     failure::Failure,
-    format,
+    format, log,
 };
 
 /// What the server knows of agents, voices and models.
@@ -71,6 +71,10 @@ impl House for ThisHouse {
         voices
             .map(|voice| VoiceInfo { name: voice.name.to_string(), description: voice.description.to_string() })
             .collect()
+    }
+
+    fn log_lines_dropped(&self) -> u64 {
+        log::dropped()
     }
 
     fn models(&self) -> Vec<ModelInfo> {

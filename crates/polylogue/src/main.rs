@@ -10,7 +10,9 @@ mod failure;
 mod follow;
 mod format;
 mod house;
+mod log;
 mod output;
+mod signals;
 mod speech;
 mod view;
 mod whole;
@@ -31,17 +33,20 @@ fn main() -> ExitCode {
     };
     // The operator of a server wants to see who comes.
     let at_least = u8::from(matches!(args.command, Command::Serve(_)));
-    log_to_stderr(args.common.verbose.max(at_least));
+    log::to_stderr(args.common.verbose.max(at_least));
     let json = args.common.json;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {
         Ok(runtime) => runtime.block_on(run(args)),
         Err(error) => Err(Failure::internal(format!("the process cannot start its threads: {error}"))),
     };
-    match outcome {
+    let code = match outcome {
+        Ok(_) if output::has_failed() => ExitCode::FAILURE,
         Ok(code) => code,
         Err(failure) => failure.report(json),
-    }
+    };
+    log::flush();
+    code
 }
 
 async fn run(args: Args) -> Result<ExitCode, Failure> {
@@ -55,18 +60,4 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,
     }
-}
-
-/// Logs are for people who look into a problem: warnings by default, more with each `-v`.
-fn log_to_stderr(verbose: u8) {
-    let level = match verbose {
-        0 => "warn",
-        1 => "info",
-        2 => "debug",
-        _ => "trace",
-    };
-    let filter = tracing_subscriber::EnvFilter::try_from_env("POLYLOGUE_LOG").unwrap_or_else(|_| level.into());
-    // A log that cannot be written is no reason to stop: complaining about it on the same closed stream would panic.
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    log.log_internal_errors(false).init();
 }

@@ -6,7 +6,7 @@ use polylogue_providers::{
     speech::{Account, EngineName, Profiles, Speaker, SpeechSettings, kokoro},
 };
 
-use crate::{cache, config::Config, failure::Failure};
+use crate::{cache, config::Config, failure::Failure, output};
 
 /// What the configuration and the environment say about engines.
 pub(crate) fn settings(config: &Config) -> SpeechSettings {
@@ -41,9 +41,9 @@ pub(crate) async fn pull_if_wanted(config: &Config) {
     if !is_next || kokoro::is_pulled(&settings.cache) {
         return;
     }
-    eprintln!("Fetching the Kokoro voice (140 MB, once; --no-speech goes without)…");
+    output::notice("Fetching the Kokoro voice (140 MB, once; --no-speech goes without)…");
     if let Err(failure) = pull(config).await {
-        eprintln!("{}: lines are spoken by espeak-ng where it is installed.", failure.message());
+        output::notice(format!("{}: lines are spoken by espeak-ng where it is installed.", failure.message()));
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::Serialize;
 
 use crate::{
-    Conversation, Reason, Step,
+    Conversation, Reason,
     event::FailureKind,
     id::{AgentId, Seq, SessionId},
     ledger::Account,
@@ -44,7 +44,20 @@ pub enum Status {
     Running,
     /// For a person.
     Waiting,
+    /// Its process is gone, and nobody runs it. The journal does not tell: whoever knows the processes does.
+    Left,
     Ended,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Running => "running",
+            Status::Waiting => "waiting",
+            Status::Left => "left",
+            Status::Ended => "ended",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -120,10 +133,10 @@ impl Outcome {
     pub fn of(conversation: &Conversation) -> Outcome {
         let stage = conversation.stage();
         let setup = stage.setup();
-        let status = match (stage.ended(), conversation.next().as_slice()) {
+        let status = match (stage.ended(), stage.is_waiting()) {
             (Some(_), _) => Status::Ended,
-            (None, [Step::AwaitHuman(_)]) => Status::Waiting,
-            (None, _) => Status::Running,
+            (None, true) => Status::Waiting,
+            (None, false) => Status::Running,
         };
         let lines = stage.transcript().lines();
         Outcome {
@@ -157,6 +170,12 @@ impl Outcome {
             artifacts: artifacts(conversation),
             unread: stage.unread().to_vec(),
         }
+    }
+
+    /// The same with a status that whoever knows the processes has found.
+    #[must_use]
+    pub fn with_status(self, status: Status) -> Outcome {
+        Outcome { status, ..self }
     }
 }
 

@@ -18,6 +18,11 @@ use polylogue_core::{
     text::reply::Repair,
 };
 
+use crate::port::NodeId;
+
+/// A node that no store has heard of: what it begins is left at once.
+pub const NODE: NodeId = NodeId::from_bytes([0xff; 16]);
+
 /// The session with this number.
 pub fn id(n: u8) -> SessionId {
     SessionId::from_random([n; 16])

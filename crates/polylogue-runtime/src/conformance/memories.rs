@@ -10,7 +10,7 @@ use polylogue_core::{
     setup::FormatSetup,
 };
 
-use super::example::{ended, forked, id, records, resumed, said, started};
+use super::example::{NODE, ended, forked, id, records, resumed, said, started};
 use crate::port::Store;
 
 /// The start of a scene of a story.
@@ -59,18 +59,21 @@ async fn texts(journal: &dyn Store, who: &str, story: Option<&str>) -> Vec<Strin
 async fn tell(journal: &dyn Store) -> Vec<Arc<Record>> {
     let first = [scene(id(1), Some("été"), "one"), said("a"), remembers("Zoë 🎭", "first"), remembers("gpt", "other")];
     let first = records(0, 300, first);
-    journal.append(id(1), first.clone()).await.expect("a scene at once");
+    journal.append(id(1), first.clone(), NODE).await.expect("a scene at once");
     for (n, at, story, text) in
         [(2, 100, Some("été"), "earlier"), (3, 200, Some("winter"), "cold"), (4, 400, None, "-")]
     {
-        journal.append(id(n), records(0, at, [scene(id(n), story, "two"), said("b")])).await.expect("a start");
-        journal.append(id(n), records(2, at + 50, [remembers("Zoë 🎭", text), resumed()])).await.expect("more of it");
+        journal.append(id(n), records(0, at, [scene(id(n), story, "two"), said("b")]), NODE).await.expect("a start");
+        journal
+            .append(id(n), records(2, at + 50, [remembers("Zoë 🎭", text), resumed()]), NODE)
+            .await
+            .expect("more of it");
     }
     let mut copy = records(0, 300, [scene(id(5), Some("été"), "one")]);
     copy.extend(first[1..].iter().cloned());
     copy.extend(records(4, 500, [forked(id(1), 4)]));
-    journal.append(id(5), copy).await.expect("a fork");
-    journal.append(id(5), records(5, 600, [remembers("gpt", "otherwise")])).await.expect("more of it");
+    journal.append(id(5), copy, NODE).await.expect("a fork");
+    journal.append(id(5), records(5, 600, [remembers("gpt", "otherwise")]), NODE).await.expect("more of it");
     first
 }
 
@@ -107,7 +110,7 @@ pub(super) async fn are_forgotten_for_good(journal: &dyn Store) {
     assert_eq!(texts(journal, "gpt", None).await, ["other", "otherwise"], "another's memory is another's");
     // The journal goes on, and what was forgotten does not come back with it.
     let more = [remembers("Zoë 🎭", "again"), ended(scene::reason::NATURAL_END)];
-    journal.append(id(2), records(4, 700, more)).await.expect("it follows");
+    journal.append(id(2), records(4, 700, more), NODE).await.expect("it follows");
     assert_eq!(texts(journal, "Zoë 🎭", None).await, ["first", "again"]);
     let kept = journal.read_all(id(2)).await.expect("the journal");
     assert!(kept.iter().any(|record| record.event == remembers("Zoë 🎭", "earlier")), "the journal is as it was");

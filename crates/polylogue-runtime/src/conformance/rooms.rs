@@ -9,7 +9,7 @@ use polylogue_core::{
 };
 use tokio::task::JoinSet;
 
-use super::example::{id, records, said, started, started_in};
+use super::example::{NODE, id, records, said, started, started_in};
 use crate::port::{JournalError, RoomRecord, RoomSummary, Store};
 
 pub(super) async fn rooms(open: impl AsyncFn() -> Arc<dyn Store>) {
@@ -46,7 +46,7 @@ async fn a_room_is_read_in_the_order_of_its_appends(journal: &dyn Store) {
     let appends = [(1, one), (2, two), (3, elsewhere), (4, nowhere), (1, more), (2, last)];
     let mut expected = Vec::new();
     for (n, added) in appends {
-        journal.append(id(n), added.clone()).await.expect("it follows");
+        journal.append(id(n), added.clone(), NODE).await.expect("it follows");
         if n < 3 {
             let places = expected.len() as u64 + 1..;
             expected.extend(places.zip(added).map(|(place, record)| (place, id(n), record)));
@@ -65,13 +65,13 @@ async fn a_room_is_read_in_the_order_of_its_appends(journal: &dyn Store) {
 
 async fn what_is_not_appended_is_not_in_its_room(journal: &dyn Store) {
     let late = records(1, 100, [said("nobody has begun")]);
-    assert_eq!(journal.append(id(1), late).await, Err(JournalError::Fenced { after: Seq(0) }));
-    journal.append(id(1), records(0, 100, [started_in("lobby", id(1))])).await.expect("a new session");
+    assert_eq!(journal.append(id(1), late, NODE).await, Err(JournalError::Fenced { after: Seq(0) }));
+    journal.append(id(1), records(0, 100, [started_in("lobby", id(1))]), NODE).await.expect("a new session");
     let again = records(0, 200, [started_in("lobby", id(1)), said("again")]);
-    assert_eq!(journal.append(id(1), again).await, Err(JournalError::Fenced { after: Seq(1) }));
+    assert_eq!(journal.append(id(1), again, NODE).await, Err(JournalError::Fenced { after: Seq(1) }));
     let stale = records(4, 200, [said("too far")]);
-    assert_eq!(journal.append(id(1), stale).await, Err(JournalError::Fenced { after: Seq(1) }));
-    let of_another = journal.append(id(2), records(0, 200, [started_in("lobby", id(3))])).await;
+    assert_eq!(journal.append(id(1), stale, NODE).await, Err(JournalError::Fenced { after: Seq(1) }));
+    let of_another = journal.append(id(2), records(0, 200, [started_in("lobby", id(3))]), NODE).await;
     assert!(matches!(of_another, Err(JournalError::Failed(_))), "{of_another:?}");
     assert_eq!(read(journal, "lobby").await.len(), 1);
     assert_eq!(journal.rooms(9).await.expect("a list")[0].last_at, Timestamp(100));
@@ -80,14 +80,14 @@ async fn what_is_not_appended_is_not_in_its_room(journal: &dyn Store) {
 async fn the_newest_room_is_listed_first(journal: &dyn Store) {
     assert_eq!(journal.rooms(9).await, Ok(Vec::new()));
     for (n, name, at) in [(1, "one", 300), (2, "two", 100), (3, "three", 200), (4, "one", 50)] {
-        journal.append(id(n), records(0, at, [started_in(name, id(n)), said("a")])).await.expect("a new session");
+        journal.append(id(n), records(0, at, [started_in(name, id(n)), said("a")]), NODE).await.expect("a new session");
     }
     let listed = async |limit| {
         let rooms = journal.rooms(limit).await.expect("a list").into_iter();
         rooms.map(|summary| summary.room.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(listed(9).await, ["three", "two", "one"]);
-    journal.append(id(1), records(2, 400, [said("b")])).await.expect("it follows");
+    journal.append(id(1), records(2, 400, [said("b")]), NODE).await.expect("it follows");
     assert_eq!(listed(usize::MAX).await, ["one", "three", "two"]);
     assert_eq!(listed(1).await, ["one"]);
     assert_eq!(listed(0).await, Vec::<String>::new());
@@ -103,10 +103,10 @@ async fn many_who_write_at_once_are_in_one_order(journal: Arc<dyn Store>) {
         let journal = journal.clone();
         writers.spawn(async move {
             let name = ["even", "odd"][usize::from(n % 2)];
-            journal.append(id(n), records(0, 100, [started_in(name, id(n))])).await.expect("a new session");
+            journal.append(id(n), records(0, 100, [started_in(name, id(n))]), NODE).await.expect("a new session");
             for append in 0..10 {
                 let added = records(1 + append * 2, 200, [said(&format!("{n} says {append}")), said("and more")]);
-                journal.append(id(n), added).await.expect("it follows");
+                journal.append(id(n), added, NODE).await.expect("it follows");
             }
         });
     }

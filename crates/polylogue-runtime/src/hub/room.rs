@@ -2,7 +2,6 @@
 
 use polylogue_core::{
     format::collaboration::{Quote, Recent, RoomEvent, RoomSession, RoomStream},
-    id::SessionId,
     room::{RoomId, RoomPlace},
 };
 
@@ -65,10 +64,7 @@ impl Hub {
 
     /// The sessions that answer in a room now, the oldest first.
     pub async fn sessions_in(&self, room: &RoomId) -> Result<Vec<RoomSession>, HubError> {
-        let ids: Vec<SessionId> = {
-            let live = self.inner.live();
-            live.iter().filter(|(_, live)| live.room.as_ref() == Some(room)).map(|(id, _)| *id).collect()
-        };
+        let ids = self.inner.claims.in_room(room);
         let mut sessions = Vec::with_capacity(ids.len());
         for id in ids {
             let records = self.records(id).await?;

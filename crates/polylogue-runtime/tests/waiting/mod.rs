@@ -105,10 +105,10 @@ async fn the_next_process_leaves_alone_what_waits_and_goes_on_with_the_rest() {
     let bench = Bench::new(TestModel::new(|_| Behaviour::Hangs { after: "" }));
     let (waits, speaks) = (bench.run(discussion(1)).await, bench.run(discussion(1)).await);
     bench.hub.say(speaks, ada(), "It leaks.".into()).await.unwrap();
-    bench.hub.abandon();
+    bench.hub.leave().await;
     let before = bench.hub.records(waits).await.unwrap();
     let next = bench.next_process(TestModel::handing_on());
-    assert_eq!(next.hub.resume_unfinished().await.unwrap(), [speaks]);
+    assert_eq!(next.hub.attend().await.unwrap(), [speaks]);
     next.hub.wait(speaks).await.unwrap();
     assert_eq!(next.reason(speaks).await, Some(Reason::COMPLETED));
     assert_eq!(next.hub.records(waits).await.unwrap(), before);

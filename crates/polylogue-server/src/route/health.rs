@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    error::{ErrorBody, Refusal},
+    error::{Code, ErrorBody, Refusal},
 };
 
 /// How long the store may take to be called ready.
@@ -31,17 +31,23 @@ pub(super) async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether it can take work: the store can be read, and it is not about to end
+/// Whether it can take work: the store can be written, and it is not about to end
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, body = Health), (status = 503, body = ErrorBody),
 ))]
 pub(super) async fn ready(State(app): State<App>) -> Result<Json<Health>, Refusal> {
-    let is_ready = !app.closing.is_cancelled() && matches!(timeout(PATIENCE, app.journal.sessions(1)).await, Ok(Ok(_)));
-    if is_ready {
-        return Ok(Json(Health { status: "ready" }));
+    let unready = |why: String| {
+        tracing::warn!(why, "not ready");
+        Refusal::new(Code::Internal, format!("not ready: {why}")).with_status(StatusCode::SERVICE_UNAVAILABLE)
+    };
+    if app.closing.is_cancelled() {
+        return Err(unready("the server is ending".to_owned()));
     }
-    Err(Refusal::internal("the store cannot be read, or the server is ending")
-        .with_status(StatusCode::SERVICE_UNAVAILABLE))
+    match timeout(PATIENCE, app.hub.can_write()).await {
+        Ok(Ok(())) => Ok(Json(Health { status: "ready" })),
+        Ok(Err(error)) => Err(unready(error.to_string())),
+        Err(_) => Err(unready("the store cannot be written at the moment".to_owned())),
+    }
 }
 
 /// Counts for Prometheus
@@ -50,5 +56,5 @@ pub(super) async fn ready(State(app): State<App>) -> Result<Json<Health>, Refusa
 ))]
 pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], app.metrics.page(app.hub.running()))
+    ([(header::CONTENT_TYPE, kind)], app.metrics.page(app.hub.running(), app.house.log_lines_dropped()))
 }

@@ -33,8 +33,10 @@ pub(super) struct Listed {
     session_id: String,
     format: String,
     title: String,
-    /// `running`, `waiting` for a person, or `ended`
+    /// `running`, `waiting` for a person, `left` by its process so that nobody runs it, or `ended`
     status: &'static str,
+    /// Whether it ended those who went on with it, so that nobody does any more unless it is resumed by hand
+    is_left_alone: bool,
     #[schema(value_type = Option<String>)]
     reason: Option<Reason>,
     started_at: String,
@@ -45,12 +47,13 @@ pub(super) struct Listed {
 
 impl From<Summary> for Listed {
     fn from(summary: Summary) -> Listed {
-        let status = summary.status();
+        let (status, is_left_alone) = (summary.status().as_str(), summary.is_left_alone());
         Listed {
             session_id: summary.id.to_string(),
             format: summary.format,
             title: summary.title,
             status,
+            is_left_alone,
             reason: summary.reason,
             started_at: summary.started_at.to_string(),
             last_at: summary.last_at.to_string(),
@@ -97,7 +100,7 @@ pub(super) async fn list(
     (status = 200, body = Object), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Outcome>, Refusal> {
-    Ok(Json(Outcome::of(&conversation(&app, &id).await?)))
+    Ok(Json(app.hub.outcome(&conversation(&app, &id).await?).await?))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -249,7 +252,7 @@ pub(super) async fn transcript(
         Form::Txt => ("text/plain; charset=utf-8", projection::plain_text(&conversation)),
         Form::Md => ("text/markdown; charset=utf-8", projection::markdown(&conversation)),
         Form::Vtt => ("text/vtt; charset=utf-8", captions(&conversation)),
-        Form::Json => ("application/json", json!(Outcome::of(&conversation)).to_string()),
+        Form::Json => ("application/json", json!(app.hub.outcome(&conversation).await?).to_string()),
     };
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

@@ -351,8 +351,17 @@ async fn a_server_that_begins_again_goes_on_and_asks_nobody_when_a_person_is_due
     assert_eq!(check(&settled(&second, &speaks).await).len(), 3);
     let session = waits.replace("/api/discussions", "/v1/sessions");
     assert_eq!(get(second.at, &session).await.json()["status"], "waiting");
-    let journal = open(second.at, "GET", &format!("{session}/events"), &[], "").await.events().await;
-    assert_eq!(journal.len(), 1, "nothing was written for the one that waits");
+    let list = get(second.at, "/v1/sessions").await.json();
+    let id = session.rsplit('/').next().unwrap();
+    let listed = list["sessions"].as_array().unwrap().iter().find(|listed| listed["sessionId"] == id).unwrap();
+    assert_eq!((&listed["status"], &listed["head"]), (&json!("waiting"), &json!(1)), "nothing was written for it");
+    // Who listens to it while it waits hears it when it goes on, to its end.
+    let listener = open(second.at, "GET", &format!("{session}/events"), &[], "").await;
+    let heard = tokio::spawn(async move { listener.events().await });
     assert_eq!(check(&say(second.at, &waits, "ada", "Hello.").await.json()).len(), 3);
+    let heard = heard.await.unwrap();
+    assert_eq!(heard.last().unwrap().data["type"], "ended");
+    let ids: Vec<u64> = heard.iter().map(|event| event.id).collect();
+    assert_eq!(ids, (1..=heard.len() as u64).collect::<Vec<_>>());
     second.stop().await;
 }

@@ -1,8 +1,11 @@
 //! How often a request reads a journal: once, however long it is.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -18,7 +21,7 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     MemoryJournal,
-    port::{Journal, JournalError, Memories, RoomRecord, RoomSummary, Rooms, Summary},
+    port::{Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Summary},
 };
 use serde_json::json;
 
@@ -36,8 +39,8 @@ struct Counted {
 
 #[async_trait]
 impl Journal for Counted {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>) -> Result<(), JournalError> {
-        self.store.append(session, records).await
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
+        self.store.append(session, records, node).await
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
@@ -53,9 +56,36 @@ impl Journal for Counted {
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.store.find(id_prefix, limit).await
     }
+}
 
-    async fn unfinished(&self) -> Result<Vec<SessionId>, JournalError> {
-        self.store.unfinished().await
+#[async_trait]
+impl Nodes for Counted {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+        self.store.keep_alive(node, lease).await
+    }
+
+    async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
+        self.store.depart(node).await
+    }
+
+    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
+        self.store.take_over(node, limit).await
+    }
+
+    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
+        self.store.owned(node).await
+    }
+
+    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError> {
+        self.store.give_up(node, session, head).await
+    }
+
+    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+        self.store.ask_to_stop(session).await
+    }
+
+    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.store.is_owned(session).await
     }
 }
 
@@ -142,7 +172,7 @@ async fn a_request_reads_a_long_discussion_once() {
     let store = Arc::new(Counted::default());
     let records = discussion(2_000);
     let head = records.len();
-    store.append(ID, records).await.unwrap();
+    store.append(ID, records, NodeId::from_bytes([0; 16])).await.unwrap();
     let server = Wanted::saying(|_| Some("Yes.".to_owned())).start_on(store.clone()).await;
     let read = || store.records_read.swap(0, Ordering::SeqCst);
 

@@ -7,7 +7,7 @@ use polylogue_core::{
     id::{Seq, SessionId},
     room::RoomId,
 };
-use polylogue_runtime::port::{JournalError, Summary};
+use polylogue_runtime::port::{JournalError, NodeId, Summary};
 
 use super::views::Views;
 
@@ -15,6 +15,8 @@ use super::views::Views;
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) session: SessionId,
+    /// Who appends, and owns the session from then on.
+    pub(super) node: NodeId,
     /// The place before the first record.
     pub(super) after: Seq,
     pub(super) head: Seq,
@@ -25,6 +27,8 @@ pub(super) struct Batch {
     pub(super) close: Option<Close>,
     /// Set when this append says whether it is a person's turn.
     pub(super) waiting: Option<bool>,
+    /// Whether something has come of running the session.
+    pub(super) is_progress: bool,
     pub(super) rows: Vec<Row>,
     pub(super) views: Views,
 }
@@ -53,7 +57,11 @@ pub(super) struct Row {
 
 impl Batch {
     /// The batch of these records, or nothing when there are none.
-    pub(super) fn new(session: SessionId, records: &[Arc<Record>]) -> Result<Option<Batch>, JournalError> {
+    pub(super) fn new(
+        session: SessionId,
+        records: &[Arc<Record>],
+        node: NodeId,
+    ) -> Result<Option<Batch>, JournalError> {
         let (Some(first), Some(last)) = (records.first(), records.last()) else { return Ok(None) };
         let Some(after) = first.seq.0.checked_sub(1).map(Seq) else {
             return Err(JournalError::Fenced { after: Seq::START });
@@ -75,8 +83,9 @@ impl Batch {
             }
         }
         let start = Start::of(session, records)?;
+        let is_progress = records.iter().any(|record| record.event.is_progress());
         let (head, last_at, views) = (last.seq, millis(last.at)?, Views::of(session, records));
-        Ok(Some(Batch { session, after, head, last_at, start, close, waiting, rows, views }))
+        Ok(Some(Batch { session, node, after, head, last_at, start, close, waiting, is_progress, rows, views }))
     }
 }
 

@@ -11,13 +11,15 @@ use polylogue_core::{
     event::Unreadable,
     id::{Seq, SessionId},
 };
-use polylogue_runtime::port::{JournalError, Summary};
+use polylogue_runtime::port::{JournalError, NodeId, Summary};
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, de::IntoDeserializer};
 use tokio::sync::Semaphore;
 
 use super::{
     closed, failed,
+    locks::Locks,
+    nodes,
     open::{self, OpenError},
     writer::{MAX_SEQ, SEQ_BITS},
 };
@@ -124,10 +126,11 @@ pub(super) fn damaged(problem: &dyn std::error::Error) -> JournalError {
     Unreadable::Damaged(problem.to_string()).into()
 }
 
-pub(super) fn sessions(connection: &Connection, limit: usize) -> Result<Vec<Summary>, JournalError> {
+pub(super) fn sessions(connection: &Connection, locks: &Locks, limit: usize) -> Result<Vec<Summary>, JournalError> {
+    let alive = nodes::alive(connection, locks).map_err(failed)?;
     let mut select = connection
         .prepare_cached(
-            "SELECT id, format, title, started_at, last_at, head, reason, waiting FROM sessions
+            "SELECT id, format, title, started_at, last_at, head, reason, waiting, owner, takeovers FROM sessions
              ORDER BY last_at DESC, id DESC LIMIT ?1",
         )
         .map_err(failed)?;
@@ -135,12 +138,13 @@ pub(super) fn sessions(connection: &Connection, limit: usize) -> Result<Vec<Summ
     let mut summaries = Vec::new();
     while let Some(row) = found.next().map_err(failed)? {
         let reason: Option<String> = row.get(6).map_err(failed)?;
-        summaries.push(summary(row, reason.as_deref().map(parse_reason).transpose()?).map_err(failed)?);
+        summaries.push(summary(row, reason.as_deref().map(parse_reason).transpose()?, &alive).map_err(failed)?);
     }
     Ok(summaries)
 }
 
-fn summary(row: &Row<'_>, reason: Option<Reason>) -> rusqlite::Result<Summary> {
+fn summary(row: &Row<'_>, reason: Option<Reason>, alive: &[NodeId]) -> rusqlite::Result<Summary> {
+    let owner: Option<[u8; 16]> = row.get(8)?;
     Ok(Summary {
         id: SessionId::from_bytes(row.get(0)?),
         format: row.get(1)?,
@@ -150,6 +154,8 @@ fn summary(row: &Row<'_>, reason: Option<Reason>) -> rusqlite::Result<Summary> {
         head: Seq(row.get::<_, i64>(5)?.unsigned_abs()),
         reason,
         is_waiting: row.get(7)?,
+        is_owned: owner.is_some_and(|owner| alive.contains(&NodeId::from_bytes(owner))),
+        takeovers: row.get(9)?,
     })
 }
 
@@ -163,14 +169,6 @@ pub(super) fn find(connection: &Connection, range: &IdRange, limit: usize) -> Re
         .prepare_cached("SELECT id FROM sessions WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3")
         .map_err(failed)?;
     let found = select.query_map(params![range.first, range.last, rows(limit)], id).map_err(failed)?;
-    found.collect::<rusqlite::Result<_>>().map_err(failed)
-}
-
-pub(super) fn unfinished(connection: &Connection) -> Result<Vec<SessionId>, JournalError> {
-    let mut select = connection
-        .prepare_cached("SELECT id FROM sessions WHERE reason IS NULL AND waiting = 0 ORDER BY started_at, id")
-        .map_err(failed)?;
-    let found = select.query_map([], id).map_err(failed)?;
     found.collect::<rusqlite::Result<_>>().map_err(failed)
 }
 

@@ -3,14 +3,16 @@
 
 use std::{convert::Infallible, sync::mpsc as thread_mpsc};
 
-use polylogue_core::id::{Seq, SessionId};
-use polylogue_runtime::port::JournalError;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use polylogue_core::id::Seq;
+use polylogue_runtime::port::{JournalError, NodeId};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
     batch::{Batch, Close},
-    failed, memories, room,
+    failed,
+    locks::Locks,
+    nodes, room,
 };
 
 /// How many appends are committed together at most.
@@ -22,10 +24,10 @@ pub(super) const SEQ_BITS: u32 = 32;
 /// The largest number of a record that a place can hold.
 pub(super) const MAX_SEQ: u64 = (1 << SEQ_BITS) - 1;
 
-#[derive(Debug)]
 pub(super) enum Command {
     Append(Box<Append>),
-    Forget(Forget),
+    /// Something else that is written.
+    Do(Box<dyn FnOnce(&mut Connection) + Send>),
     /// What was asked before is done, what was asked after is not.
     Close,
 }
@@ -36,15 +38,10 @@ pub(super) struct Append {
     pub(super) answer: oneshot::Sender<Result<(), JournalError>>,
 }
 
-#[derive(Debug)]
-pub(super) struct Forget {
-    pub(super) places: Vec<(SessionId, Seq)>,
-    pub(super) answer: oneshot::Sender<Result<(), JournalError>>,
-}
-
 /// Writes until the journal is closed or dropped, then closes the file.
 pub(super) fn run(
     mut connection: Connection,
+    locks: &Locks,
     mut commands: mpsc::Receiver<Command>,
     readers_gone: &thread_mpsc::Receiver<Infallible>,
 ) {
@@ -52,20 +49,19 @@ pub(super) fn run(
     let mut is_open = true;
     while is_open && commands.blocking_recv_many(&mut waiting, MAX_GROUP) > 0 {
         let mut group = Vec::with_capacity(waiting.len());
-        let mut forgets = Vec::new();
         for command in waiting.drain(..) {
             match command {
                 Command::Append(append) if is_open => group.push(*append),
-                Command::Forget(forget) if is_open => forgets.push(forget),
-                Command::Append(_) | Command::Forget(_) => {}
+                Command::Do(work) if is_open => {
+                    // What was asked before is done before.
+                    commit(&mut connection, locks, std::mem::take(&mut group));
+                    work(&mut connection);
+                }
+                Command::Append(_) | Command::Do(_) => {}
                 Command::Close => is_open = false,
             }
         }
-        commit(&mut connection, group);
-        for Forget { places, answer } in forgets {
-            // The caller may have left; it is forgotten all the same.
-            let _ = answer.send(memories::forget(&mut connection, &places).map_err(failed));
-        }
+        commit(&mut connection, locks, group);
     }
     // The last connection to a file moves its log into it, and one that only reads cannot. So this one goes last.
     let _ = readers_gone.recv();
@@ -74,20 +70,24 @@ pub(super) fn run(
     drop(commands);
 }
 
-fn commit(connection: &mut Connection, group: Vec<Append>) {
-    match write(connection, &group) {
+fn commit(connection: &mut Connection, locks: &Locks, group: Vec<Append>) {
+    if group.is_empty() {
+        return;
+    }
+    match write(connection, locks, &group) {
         Ok(verdicts) => {
             for (append, verdict) in group.into_iter().zip(verdicts) {
                 answer(append, verdict);
             }
         }
-        // One that cannot be written must not take the others with it, so each gets a transaction of its own.
-        Err(WriteError::Append(_)) if group.len() > 1 => {
+        // What cannot be written must not take the others with it, so each gets a transaction of its own. A store that
+        // is locked is that for all.
+        Err(error) if group.len() > 1 && !is_busy(&error) => {
             for append in group {
-                commit(connection, vec![append]);
+                commit(connection, locks, vec![append]);
             }
         }
-        Err(WriteError::Append(error) | WriteError::Transaction(error)) => {
+        Err(error) => {
             let error = failed(error);
             for append in group {
                 answer(append, Err(error.clone()));
@@ -96,37 +96,42 @@ fn commit(connection: &mut Connection, group: Vec<Append>) {
     }
 }
 
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 /// A caller that no longer waits has its records all the same: an append cannot be taken back.
 fn answer(append: Append, verdict: Result<(), JournalError>) {
     let _ = append.answer.send(verdict);
 }
 
-/// Whom an error concerns.
-enum WriteError {
-    /// The one append that was being written.
-    Append(rusqlite::Error),
-    /// All of the group.
-    Transaction(rusqlite::Error),
-}
-
 type Verdicts = Vec<Result<(), JournalError>>;
 
 /// On an error nothing is written.
-fn write(connection: &mut Connection, group: &[Append]) -> Result<Verdicts, WriteError> {
-    let transaction =
-        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(WriteError::Transaction)?;
-    let verdicts: rusqlite::Result<Verdicts> = group.iter().map(|append| add(&transaction, &append.batch)).collect();
-    let verdicts = verdicts.map_err(WriteError::Append)?;
-    transaction.commit().map_err(WriteError::Transaction)?;
+fn write(connection: &mut Connection, locks: &Locks, group: &[Append]) -> rusqlite::Result<Verdicts> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let verdicts: Verdicts =
+        group.iter().map(|append| add(&transaction, locks, &append.batch)).collect::<rusqlite::Result<_>>()?;
+    transaction.commit()?;
     Ok(verdicts)
 }
 
 /// Writes a batch, or nothing of it when it does not follow.
-fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<(), JournalError>> {
+fn add(transaction: &Transaction<'_>, locks: &Locks, batch: &Batch) -> rusqlite::Result<Result<(), JournalError>> {
     if batch.head.0 > MAX_SEQ {
         return Ok(Err(JournalError::Failed(format!("a journal has at most {MAX_SEQ} records"))));
     }
-    let Some(key) = advance(transaction, batch)? else { return refusal(transaction, batch).map(Err) };
+    let key = match advance(transaction, batch)? {
+        Some(key) => key,
+        None => match refusal(transaction, locks, batch)? {
+            Some(refusal) => return Ok(Err(refusal)),
+            // Its owner is gone, and so it is this node's now.
+            None => match advance(transaction, batch)? {
+                Some(key) => key,
+                None => return Ok(Err(JournalError::Fenced { after: batch.after })),
+            },
+        },
+    };
     let first = (key << SEQ_BITS) + batch.after.0 as i64 + 1;
     let mut insert = transaction.prepare_cached("INSERT INTO journal (place, at, event) VALUES (?1, ?2, ?3)")?;
     for (place, row) in (first..).zip(&batch.rows) {
@@ -136,12 +141,13 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
     match batch.close {
         None => {}
         Some(Close::Ended(reason)) => {
-            let mut end = transaction.prepare_cached("UPDATE sessions SET reason = ?2 WHERE key = ?1")?;
+            let mut end = transaction.prepare_cached("UPDATE sessions SET reason = ?2, stop = 0 WHERE key = ?1")?;
             end.execute(params![key, reason.as_str()])?;
         }
         Some(Close::Reopened { version }) => {
-            let mut reopen = transaction
-                .prepare_cached("UPDATE sessions SET reason = NULL, version = max(version, ?2) WHERE key = ?1")?;
+            let mut reopen = transaction.prepare_cached(
+                "UPDATE sessions SET reason = NULL, stop = 0, version = max(version, ?2) WHERE key = ?1",
+            )?;
             reopen.execute(params![key, version])?;
         }
     }
@@ -150,37 +156,59 @@ fn add(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Result<
             transaction.prepare_cached("UPDATE sessions SET waiting = ?2 WHERE key = ?1 AND waiting <> ?2")?;
         wait.execute(params![key, waiting])?;
     }
+    if batch.close.is_some() || batch.waiting.is_some() {
+        // Nobody has to run what waits for a person. What has ended is owned until its files are made.
+        let mut own = transaction
+            .prepare_cached("UPDATE sessions SET owner = iif(waiting AND reason IS NULL, NULL, ?2) WHERE key = ?1")?;
+        own.execute(params![key, batch.node.as_bytes()])?;
+    }
     batch.views.write(transaction, batch.session, key)?;
     Ok(Ok(()))
 }
 
-/// Moves the session's head to the end of the batch and tells its key; `None` when the batch does not follow
-/// the head. The condition is the fence: between it and the commit nobody else can write.
+/// Moves the session's head to the end of the batch, makes its node the owner and tells its key; `None` when the batch
+/// does not follow the head, or another node owns the session. The condition is the fence: between it and the commit
+/// nobody else can write.
 fn advance(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Option<i64>> {
-    let id = batch.session.as_bytes();
+    let (id, node) = (batch.session.as_bytes(), batch.node.as_bytes());
     let head = batch.head.0 as i64;
     if let Some(start) = &batch.start {
         let mut begin = transaction.prepare_cached(
-            "INSERT INTO sessions (id, format, title, started_at, last_at, head, version)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING RETURNING key",
+            "INSERT INTO sessions (id, format, title, started_at, last_at, head, version, owner)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING RETURNING key",
         )?;
-        let values = params![id, start.format, start.title, start.started_at, batch.last_at, head, start.version];
+        let values = params![id, start.format, start.title, start.started_at, batch.last_at, head, start.version, node];
         begin.query_row(values, |row| row.get(0)).optional()
     } else {
-        let mut advance = transaction
-            .prepare_cached("UPDATE sessions SET head = ?3, last_at = ?4 WHERE id = ?1 AND head = ?2 RETURNING key")?;
-        let values = params![id, batch.after.0 as i64, head, batch.last_at];
+        let mut advance = transaction.prepare_cached(
+            "UPDATE sessions SET head = ?3, last_at = ?4, takeovers = iif(?6, 0, takeovers),
+                 owner = iif(waiting AND reason IS NULL, NULL, ?5)
+             WHERE id = ?1 AND head = ?2 AND (owner = ?5 OR owner IS NULL OR reason IS NOT NULL) RETURNING key",
+        )?;
+        let values = params![id, batch.after.0 as i64, head, batch.last_at, node, batch.is_progress];
         advance.query_row(values, |row| row.get(0)).optional()
     }
 }
 
-/// Why a batch does not follow.
-fn refusal(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<JournalError> {
-    let mut head = transaction.prepare_cached("SELECT head FROM sessions WHERE id = ?1")?;
-    let head: Option<i64> = head.query_row([batch.session.as_bytes()], |row| row.get(0)).optional()?;
-    let after = Seq(head.unwrap_or_default().unsigned_abs());
+/// Why a batch cannot be added; `None` when only an owner who is gone was in its way, and is not any more.
+fn refusal(transaction: &Transaction<'_>, locks: &Locks, batch: &Batch) -> rusqlite::Result<Option<JournalError>> {
+    let mut select = transaction.prepare_cached("SELECT head, owner FROM sessions WHERE id = ?1")?;
+    let found: Option<(i64, Option<[u8; 16]>)> =
+        select.query_row([batch.session.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let (head, owner) = found.unwrap_or_default();
+    let after = Seq(head.unsigned_abs());
     if after == Seq::START && batch.after == Seq::START {
-        return Ok(JournalError::Failed("a journal begins with the start of its own session".to_owned()));
+        return Ok(Some(JournalError::Failed("a journal begins with the start of its own session".to_owned())));
     }
-    Ok(JournalError::Fenced { after })
+    match owner.map(NodeId::from_bytes) {
+        Some(owner) if after == batch.after && batch.start.is_none() => {
+            if nodes::is_alive(transaction, locks, owner)? {
+                return Ok(Some(JournalError::Owned));
+            }
+            let mut disown = transaction.prepare_cached("UPDATE sessions SET owner = NULL WHERE id = ?1")?;
+            disown.execute([batch.session.as_bytes()])?;
+            Ok(None)
+        }
+        _ => Ok(Some(JournalError::Fenced { after })),
+    }
 }

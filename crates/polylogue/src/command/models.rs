@@ -33,12 +33,12 @@ pub(crate) async fn pull() -> Result<ExitCode, Failure> {
     let folder = cache::folder();
     let was_there = local::is_pulled(&folder);
     if !was_there {
-        eprintln!("Fetching the embedded model (98 MB, once)…");
+        output::notice("Fetching the embedded model (98 MB, once)…");
     }
     // What is there is looked into as well.
     cache::show(async |watch| local::pull(&folder, watch).await).await?;
     if !was_there {
-        eprintln!("The embedded model {} is here.", local::smollm2());
+        output::notice(format!("The embedded model {} is here.", local::smollm2()));
     }
     Ok(ExitCode::SUCCESS)
 }

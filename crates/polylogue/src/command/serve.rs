@@ -12,6 +12,8 @@ use crate::{
     engine::Engine,
     failure::Failure,
     house::ThisHouse,
+    output,
+    signals::Signals,
 };
 
 pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure> {
@@ -24,13 +26,14 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
     let hub = HubSettings { max_live: config.server.max_sessions, ..HubSettings::default() };
     let engine = Engine::open_with(&common, &config, hub)?;
+    let mut signals = Signals::new()?;
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Failure::config(format!("{listen} cannot be listened on: {error}")))?;
     let address = listener.local_addr().map_err(|error| Failure::internal(error.to_string()))?;
-    eprintln!("Polylogue listens on http://{address} · the API is described at http://{address}/docs/");
+    output::notice(format!("Polylogue listens on http://{address} · the API is described at http://{address}/docs/"));
     let (hub, store) = (engine.hub.clone(), engine.store.clone());
     let house = Arc::new(ThisHouse { common, config, engine });
-    serve(App::new(hub, store, house, settings), listener, stopped()).await?;
+    serve(App::new(hub, store, house, settings), listener, signals.next()).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -42,25 +45,4 @@ fn settings(config: &Config) -> Settings {
         cors_origins: config.server.cors_origins.clone(),
         ..Settings::new(config.artifacts.dir.clone())
     }
-}
-
-/// Ctrl-C, or whatever else tells a process to end.
-async fn stopped() {
-    let ctrl_c = async {
-        // Where it cannot be listened for, the process is ended the hard way, which sessions survive.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        let Ok(mut terminate) = terminate else { return ctrl_c.await };
-        tokio::select! {
-            () = ctrl_c => {}
-            _ = terminate.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    ctrl_c.await;
 }

@@ -18,7 +18,7 @@ pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failu
         Voices::List => list(common, &config).await,
         Voices::Pull { engine: _ } => {
             speech::pull(&config).await?;
-            eprintln!("The Kokoro voice is here.");
+            output::notice("The Kokoro voice is here.");
         }
         Voices::Say { text, voice, tone, out } => say(common, &config, &text, &voice, tone.as_deref(), out).await?,
     }

@@ -12,7 +12,7 @@ use polylogue_core::{
     id::AskId,
     ledger::Account,
     line::{Line, LineForm, Speaker},
-    projection::{Costs, grouped},
+    projection::{Costs, Outcome, Status, grouped},
     text::reply,
 };
 
@@ -166,7 +166,7 @@ impl View for Terminal {
         let hint = format!("{}\nsession {} · Ctrl-C stops", cast.join(" and "), stage.setup().id);
         self.status.suspend(|| {
             if stderr().is_terminal() {
-                eprintln!("{}\n", self.style.dim(&hint));
+                output::notice(format!("{}\n", self.style.dim(&hint)));
             }
         });
     }
@@ -204,20 +204,33 @@ impl View for Terminal {
         self.status.finish_and_clear();
         let stage = conversation.stage();
         let costs = costs_in_words(&Costs::of(conversation));
-        output::line(self.style.dim(&format!("{} · {costs} · session {}", state(conversation), stage.setup().id)));
+        output::line(self.style.dim(&format!(
+            "{} · {costs} · session {}",
+            state(conversation, Outcome::of(conversation).status),
+            stage.setup().id
+        )));
     }
 }
 
 /// How the session stands, in words.
-pub(crate) fn state(conversation: &Conversation) -> String {
-    let awaited = conversation.next().into_iter().find_map(|step| match step {
-        Step::AwaitHuman(person) => Some(person),
-        Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
-    });
-    match (conversation.stage().ended(), awaited) {
+pub(crate) fn state(conversation: &Conversation, status: Status) -> String {
+    let awaited = || {
+        conversation.next().into_iter().find_map(|step| match step {
+            Step::AwaitHuman(person) => Some(person),
+            Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
+        })
+    };
+    match (conversation.stage().ended(), status) {
         (Some(reason), _) => format!("ended: {reason}"),
-        (None, Some(person)) => format!("waiting for {person}"),
-        (None, None) => "unfinished".to_owned(),
+        (None, Status::Waiting) => match awaited() {
+            Some(person) => format!("waiting for {person}"),
+            None => "waiting".to_owned(),
+        },
+        (None, Status::Left) => {
+            let id = conversation.stage().setup().id.to_string();
+            format!("left: its process is gone · polylogue sessions resume {}", &id[..8])
+        }
+        (None, Status::Running | Status::Ended) => "running".to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polylogue_core::{Event, Record, Timestamp, id::Seq};
-use polylogue_runtime::port::Journal;
+use polylogue_runtime::port::{Journal, NodeId};
 use polylogue_store::SqliteJournal;
 use serde_json::json;
 
@@ -29,7 +29,10 @@ async fn a_session_of_a_newer_version_is_listed_and_shown_and_not_resumed() {
         let event = Event::decode(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         Arc::new(Record { seq: Seq(seq), at: Timestamp(1_900_000_000_000), event })
     };
-    store.append(session, INVENTED.into_iter().zip(head + 1..).map(record).collect()).await.unwrap();
+    store
+        .append(session, INVENTED.into_iter().zip(head + 1..).map(record).collect(), NodeId::from_bytes([0; 16]))
+        .await
+        .unwrap();
     store.close().await;
 
     let list = folder.run(&["sessions", "list"]).lines;

@@ -3,7 +3,10 @@
 
 mod stream;
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use axum::{
     Json,
@@ -26,6 +29,7 @@ use polylogue_runtime::{
     port::{JournalError, Summary},
 };
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -92,6 +96,9 @@ impl FormatRequest for DiscussionRequest {
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
+/// How long a discussion that somebody begins at this moment takes to be begun.
+const BEGINNING: Duration = Duration::from_secs(5);
+
 /// A new discussion.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -131,12 +138,13 @@ async fn create(
             return begun_before(&records, &setup);
         }
     }
-    // A caller who goes away leaves no discussion behind that nobody runs.
-    let (hub, wanted) = (app.hub.clone(), setup.clone());
-    let started = tokio::spawn(async move { hub.start(wanted).await }).await.map_err(Refusal::internal)?;
-    let id = match started {
-        // Somebody else was faster with the same key.
-        Err(HubError::Journal(JournalError::Fenced { .. })) => {
+    let id = match app.hub.start(setup.clone()).await {
+        // Somebody else was faster with the same key, or is about to be: the first record tells.
+        Err(HubError::Running | HubError::Elsewhere | HubError::Journal(JournalError::Fenced { .. })) => {
+            let mut begins = app.hub.subscribe(setup.id, Seq::START);
+            let problem = "the same key is being used at this moment: try again";
+            let begun = timeout(BEGINNING, begins.next()).await;
+            begun.map_err(|_| Refusal::new(Code::Conflict, problem))??;
             return begun_before(&app.hub.records(setup.id).await?, &setup);
         }
         other => other?,

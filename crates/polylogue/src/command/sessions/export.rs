@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use polylogue_core::{
     Conversation,
     id::SessionId,
-    projection::{self, Outcome, Placed, audible, timeline},
+    projection::{self, Placed, audible, timeline},
 };
 use polylogue_providers::speech::{AudioFormat, mix};
 
@@ -23,7 +23,7 @@ pub(super) async fn run(
         Form::Txt => projection::plain_text(&conversation),
         Form::Md => projection::markdown(&conversation),
         Form::Json => {
-            let json = serde_json::to_string_pretty(&Outcome::of(&conversation));
+            let json = serde_json::to_string_pretty(&engine.hub.outcome(&conversation).await?);
             format!("{}\n", json.expect("a result has string keys"))
         }
         Form::Vtt => projection::vtt(&heard(&conversation)),

@@ -19,6 +19,13 @@ pub(super) async fn run(common: &Common, engine: &Engine, limit: usize) -> Resul
     } else {
         let style = Style::of_stdout();
         sessions.iter().for_each(|summary| print_row(summary, style));
+        let alone = sessions.iter().filter(|summary| summary.is_left_alone()).count();
+        if alone > 0 {
+            output::line(style.dim(&format!(
+                "\n{alone} left alone: those who went on with it were gone before anything came of it. \
+                 `polylogue sessions resume ID` tries it again."
+            )));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -26,7 +33,7 @@ pub(super) async fn run(common: &Common, engine: &Engine, limit: usize) -> Resul
 fn print_row(summary: &Summary, style: Style) {
     let id = summary.id.to_string();
     let when = summary.last_at.to_string();
-    let unended = if summary.is_waiting { "waiting" } else { "unfinished" };
+    let unended = if summary.is_left_alone() { "left alone" } else { summary.status().as_str() };
     let state = summary.reason.as_ref().map_or(unended, |reason| reason.as_str());
     output::line(format!(
         "{}  {}  {:<13}  {:<15}  {}",
@@ -51,7 +58,8 @@ fn print_json(summary: &Summary) {
         "sessionId": summary.id,
         "format": summary.format,
         "title": summary.title,
-        "status": summary.status(),
+        "status": summary.status().as_str(),
+        "isLeftAlone": summary.is_left_alone(),
         "reason": summary.reason,
         "startedAt": summary.started_at.to_string(),
         "lastAt": summary.last_at.to_string(),

@@ -1,7 +1,7 @@
 //! `polylogue sessions replay`: a recorded session as it went. No model is called.
 
 use std::{
-    io::{BufRead, IsTerminal, stdin},
+    io::{BufRead, IsTerminal, Write, stderr, stdin},
     process::ExitCode,
     time::Duration,
 };
@@ -47,6 +47,9 @@ pub(super) async fn run(
             conversation.apply(record);
         }
         view.record(record, &conversation);
+        if output::is_closed() {
+            break;
+        }
     }
     view.close(&conversation);
     Ok(ExitCode::SUCCESS)
@@ -78,7 +81,8 @@ pub(super) async fn steps(common: &Common, engine: &Engine, id: SessionId) -> Re
 
 /// Waits for Enter; anything that begins with q, and the end of the input, say that it is enough.
 fn is_going_on() -> bool {
-    eprint!("Enter: next beat · q: enough ");
+    // Where that cannot be shown, Enter works all the same.
+    let _ = write!(stderr().lock(), "Enter: next beat · q: enough ");
     let mut answer = String::new();
     let read = stdin().lock().read_line(&mut answer);
     read.is_ok_and(|bytes| bytes > 0) && !answer.trim_start().starts_with(['q', 'Q'])

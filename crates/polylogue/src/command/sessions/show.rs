@@ -6,7 +6,7 @@ use polylogue_core::{
     Conversation,
     id::{LineId, Seq, SessionId},
     line::Line,
-    projection::{Costs, Outcome, request_at, request_behind},
+    projection::{Costs, Status, request_at, request_behind},
     text::reply::Shape,
 };
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> 
     let opened = engine.hub.open(id).await?;
     let conversation = &opened.conversation;
     if common.json {
-        output::json(&Outcome::of(conversation));
+        output::json(&engine.hub.outcome(conversation).await?);
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
@@ -38,7 +38,7 @@ pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> 
     for line in stage.transcript().lines() {
         print_line(line, conversation, style);
     }
-    print_costs(conversation, style);
+    print_costs(conversation, engine.hub.outcome(conversation).await?.status, style);
     for what in stage.unread() {
         output::line(format!("written by a newer Polylogue, and not readable here: {what}"));
     }
@@ -65,7 +65,7 @@ fn print_line(line: &Line, conversation: &Conversation, style: Style) {
     output::line(format!("{}\n", style.wrap(&line.text, "  ")));
 }
 
-fn print_costs(conversation: &Conversation, style: Style) {
+fn print_costs(conversation: &Conversation, status: Status, style: Style) {
     let costs = Costs::of(conversation);
     for (agent, cost) in &costs.by_agent {
         let usd = cost.estimated_usd.map_or("price unknown".to_owned(), |usd| usd.to_string());
@@ -78,7 +78,7 @@ fn print_costs(conversation: &Conversation, style: Style) {
             cost.output_tokens
         ));
     }
-    output::line(style.bold(&format!("{} · {}", state(conversation), costs_in_words(&costs))));
+    output::line(style.bold(&format!("{} · {}", state(conversation, status), costs_in_words(&costs))));
 }
 
 /// What a request is shown for.

@@ -48,4 +48,10 @@ impl Listener for Manifests {
             self.leave(session).await;
         }
     }
+
+    async fn settle(&self, session: SessionId) {
+        if is_of::<Settings>(&*self.journal, session).await {
+            self.leave(session).await;
+        }
+    }
 }

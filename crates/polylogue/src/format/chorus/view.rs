@@ -143,7 +143,7 @@ impl View for Lanes {
         let hint = format!("session {} · Ctrl-C stops", stage.setup().id);
         self.status.suspend(|| {
             if stderr().is_terminal() {
-                eprintln!("{}\n", self.style.dim(&hint));
+                output::notice(format!("{}\n", self.style.dim(&hint)));
             }
         });
     }

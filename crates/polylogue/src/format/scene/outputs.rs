@@ -13,8 +13,12 @@ use polylogue_core::{
     id::SessionId,
 };
 use polylogue_runtime::{Listener, port::Journal};
+use serde::Deserialize;
 
 use crate::{format::is_of, whole};
+
+/// The file that says which run the others are of.
+const METADATA: &str = "metadata.json";
 
 /// The longest name of a scene's folder.
 const MAX_FOLDER_CHARS: usize = 64;
@@ -37,27 +41,78 @@ impl Outputs {
             Err(error) => return tracing::warn!(%session, %error, "there is no transcript"),
         };
         let records: Vec<Record> = records.into_iter().map(Arc::unwrap_or_clone).collect();
-        let Some(files) = files(&records, &self.out) else { return };
-        let written =
-            tokio::task::spawn_blocking(move || files.iter().try_for_each(|(path, text)| whole::write(path, text)));
+        let Some(files) = Files::of(&records) else { return };
+        let out = self.out.clone();
+        let written = tokio::task::spawn_blocking(move || files.write(&out));
         if let Err(error) = written.await.map_err(io::Error::other).flatten() {
             tracing::warn!(%session, %error, "the scene's files cannot be written");
         }
     }
 }
 
-/// The files of a scene; `None` where the records are not one's.
-fn files(records: &[Record], out: &Path) -> Option<[(PathBuf, String); 3]> {
-    let played = PlayedScene::of(records)?;
-    let folder = folder(out, &played.settings.name);
-    let transcript = SceneText::of(&played.conversation)?.to_string();
-    let metadata = serde_json::to_string_pretty(&SceneReport::of(&played)).expect("a report has string keys");
-    let log = debug_log(records)?;
-    Some([
-        (folder.join("transcript.txt"), transcript),
-        (folder.join("metadata.json"), format!("{metadata}\n")),
-        (folder.join("debug.log"), log),
-    ])
+/// What is left of a scene, by the names of the files. The one that says whose they are is written first.
+struct Files {
+    name: Arc<str>,
+    run: Run,
+    texts: [(&'static str, String); 3],
+}
+
+/// Which run of a scene the files of a folder are of.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Run {
+    session_id: String,
+    started_at: String,
+}
+
+impl Files {
+    /// The files of a scene; `None` where the records are not one's.
+    fn of(records: &[Record]) -> Option<Files> {
+        let played = PlayedScene::of(records)?;
+        let transcript = SceneText::of(&played.conversation)?.to_string();
+        let report = SceneReport::of(&played);
+        let metadata = serde_json::to_string_pretty(&report).expect("a report has string keys");
+        let run = Run { session_id: report.session_id.to_string(), started_at: report.started_at };
+        let texts =
+            [(METADATA, format!("{metadata}\n")), ("transcript.txt", transcript), ("debug.log", debug_log(records)?)];
+        Some(Files { name: played.settings.name.clone(), run, texts })
+    }
+
+    fn write(&self, out: &Path) -> io::Result<()> {
+        let folder = self.run.folder(&folder(out, &self.name));
+        self.texts.iter().try_for_each(|(name, text)| whole::write(&folder.join(name), text))
+    }
+}
+
+impl Run {
+    /// Where this run's files go. The newest run of a name has the name's folder; the one before it moves aside.
+    fn folder(&self, folder: &Path) -> PathBuf {
+        let aside = self.aside(folder);
+        if aside.is_dir() {
+            return aside;
+        }
+        match Run::at(folder) {
+            Some(other) if other.session_id != self.session_id => {
+                let is_newer = other.started_at > self.started_at;
+                // Where the other cannot be moved, it stays, and this one goes beside it.
+                if is_newer || std::fs::rename(folder, other.aside(folder)).is_err() { aside } else { folder.into() }
+            }
+            _ => folder.into(),
+        }
+    }
+
+    /// The run whose files are in this folder.
+    fn at(folder: &Path) -> Option<Run> {
+        serde_json::from_str(&std::fs::read_to_string(folder.join(METADATA)).ok()?).ok()
+    }
+
+    /// The folder that is this run's alone.
+    fn aside(&self, folder: &Path) -> PathBuf {
+        let mut name = folder.as_os_str().to_owned();
+        name.push("-");
+        name.push(self.session_id.get(..8).unwrap_or(&self.session_id));
+        name.into()
+    }
 }
 
 /// Where the files of a scene of this name are.
@@ -83,11 +138,67 @@ impl Listener for Outputs {
             self.leave(session).await;
         }
     }
+
+    async fn settle(&self, session: SessionId) {
+        if is_of::<Settings>(&*self.journal, session).await {
+            self.leave(session).await;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn run(session: char, minute: u8) -> Run {
+        let session_id = format!("{}-0000-4000-8000-000000000000", String::from(session).repeat(8));
+        Run { session_id, started_at: format!("2026-11-18T04:{minute:02}:00.000Z") }
+    }
+
+    /// Leaves the run's files as they would be, and tells the names of the folders with whose files are in each.
+    fn after(out: &Path, run: &Run) -> Vec<String> {
+        let texts = [
+            (METADATA, format!(r#"{{"sessionId": "{}", "startedAt": "{}"}}"#, run.session_id, run.started_at)),
+            ("transcript.txt", run.session_id.clone()),
+            ("debug.log", String::new()),
+        ];
+        let run = Run { session_id: run.session_id.clone(), started_at: run.started_at.clone() };
+        Files { name: "The Apology".into(), run, texts }.write(out).unwrap();
+        let mut folders: Vec<String> = std::fs::read_dir(out)
+            .unwrap()
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let whose = std::fs::read_to_string(path.join("transcript.txt")).unwrap();
+                assert_eq!(Run::at(&path).unwrap().session_id, whose);
+                format!("{} has {}", path.file_name().unwrap().to_str().unwrap(), &whose[..1])
+            })
+            .collect();
+        folders.sort();
+        folders
+    }
+
+    #[test]
+    fn no_run_overwrites_another() {
+        let out = tempfile::TempDir::new().unwrap();
+        let out = out.path();
+        assert_eq!(after(out, &run('a', 1)), ["the-apology has a"]);
+        assert_eq!(after(out, &run('a', 1)), ["the-apology has a"], "the same run, resumed");
+        assert_eq!(after(out, &run('b', 3)), ["the-apology has b", "the-apology-aaaaaaaa has a"]);
+        assert_eq!(
+            after(out, &run('a', 1)),
+            ["the-apology has b", "the-apology-aaaaaaaa has a"],
+            "it stays where it is"
+        );
+        let older = ["the-apology has b", "the-apology-aaaaaaaa has a", "the-apology-cccccccc has c"];
+        assert_eq!(after(out, &run('c', 2)), older, "one that began before the newest");
+        let newest = [
+            "the-apology has d",
+            "the-apology-aaaaaaaa has a",
+            "the-apology-bbbbbbbb has b",
+            "the-apology-cccccccc has c",
+        ];
+        assert_eq!(after(out, &run('d', 4)), newest);
+    }
 
     #[test]
     fn a_scene_has_a_safe_folder() {

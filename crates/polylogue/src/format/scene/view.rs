@@ -127,7 +127,7 @@ impl View for Scene {
         let Some(settings) = settings(conversation) else { return };
         if stderr().is_terminal() {
             let hint = format!("{}\nsession {} · Ctrl-C stops", played_by(conversation), stage.setup().id);
-            self.status.suspend(|| eprintln!("{}\n", self.style.dim(&hint)));
+            self.status.suspend(|| output::notice(format!("{}\n", self.style.dim(&hint))));
         }
         if !has_past {
             self.print(&self.heading(settings, conversation));

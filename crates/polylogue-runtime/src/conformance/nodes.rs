@@ -1,0 +1,225 @@
+//! Who owns what, and what becomes of it when a node is gone.
+
+use std::{sync::Arc, time::Duration};
+
+use polylogue_core::{
+    Event, Reason,
+    format::{collaboration::reason, discussion::Who},
+    id::{LineId, Seq, SessionId},
+    projection::Status,
+};
+use tokio::task::JoinSet;
+
+use super::example::{agent, discussion, ended, id, records, resumed, said, started, turn_taken};
+use crate::port::{JournalError, MAX_TAKEOVERS, NodeId, Owned, Store};
+
+const HERE: NodeId = NodeId::from_bytes([1; 16]);
+const THERE: NodeId = NodeId::from_bytes([2; 16]);
+
+/// Longer than any of these checks takes.
+const LONG: Duration = Duration::from_secs(600);
+
+pub(super) async fn the_one_who_appends_owns_a_session(store: &dyn Store) {
+    both_are_known(store).await;
+    begin(store, id(1), HERE).await;
+    assert_eq!(status(store, id(1)).await, Status::Running);
+    assert_eq!((owned(store, HERE).await, owned(store, THERE).await), (vec![id(1)], vec![]));
+    let more = || records(1, 200, [said("more")]);
+    assert_eq!(store.append(id(1), more(), THERE).await, Err(JournalError::Owned));
+    assert_eq!(store.read_all(id(1)).await.map(|records| records.len()), Ok(1), "nothing was added");
+    store.append(id(1), more(), HERE).await.expect("its owner goes on with it");
+    assert_eq!(store.take_over(THERE, 9).await, Ok(vec![]), "it was not left");
+
+    // What has ended is anybody's to go on with.
+    store.append(id(1), records(2, 300, [ended(Reason::CANCELLED)]), HERE).await.expect("it follows");
+    assert_eq!(status(store, id(1)).await, Status::Ended);
+    store.append(id(1), records(3, 400, [resumed()]), THERE).await.expect("it follows");
+    assert_eq!((owned(store, HERE).await, owned(store, THERE).await), (vec![], vec![id(1)]));
+    assert_eq!(store.is_owned(id(1)).await, Ok(true));
+    assert_eq!(store.is_owned(id(9)).await, Ok(false), "an unknown session is nobody's");
+}
+
+pub(super) async fn what_waits_for_a_person_is_nobody_s(store: &dyn Store) {
+    both_are_known(store).await;
+    let (person, agent) = (Who::Person("you there".parse().expect("a name")), Who::Agent(agent()));
+    let steps = [
+        (vec![discussion(id(1))], HERE, Status::Waiting, false),
+        (vec![turn_taken(0, agent.clone(), None)], THERE, Status::Running, true),
+        (vec![said("a"), turn_taken(1, person, None)], THERE, Status::Waiting, false),
+        (vec![said("the last clip is made, say")], THERE, Status::Waiting, false),
+        (vec![ended(Reason::CANCELLED)], HERE, Status::Ended, true),
+        (vec![resumed()], THERE, Status::Waiting, false),
+    ];
+    let mut head = 0;
+    for (events, node, expected, is_owned) in steps {
+        let added = records(head, 100 + head, events);
+        head += added.len() as u64;
+        store.append(id(1), added, node).await.expect("it follows");
+        assert_eq!(status(store, id(1)).await, expected, "at record {head}");
+        assert_eq!(store.is_owned(id(1)).await, Ok(is_owned), "at record {head}");
+        assert_eq!(store.take_over(HERE, 9).await, Ok(vec![]), "at record {head}");
+    }
+}
+
+pub(super) async fn what_a_node_leaves_is_taken_over_once(store: Arc<dyn Store>) {
+    both_are_known(&*store).await;
+    for n in 1..=40 {
+        begin(&*store, id(n), HERE).await;
+    }
+    store.depart(HERE).await.expect("it was known");
+    assert_eq!(status(&*store, id(1)).await, Status::Left);
+    let mut takers = JoinSet::new();
+    for n in 10..14 {
+        let (store, node) = (store.clone(), NodeId::from_bytes([n; 16]));
+        takers.spawn(async move {
+            store.keep_alive(node, LONG).await.expect("a node");
+            let mut taken = Vec::new();
+            loop {
+                let more = store.take_over(node, 3).await.expect("sessions");
+                if more.is_empty() {
+                    assert_eq!(owned(&*store, node).await.len(), taken.len());
+                    return taken;
+                }
+                taken.extend(more.into_iter().map(|owned| owned.session));
+            }
+        });
+    }
+    let mut taken: Vec<SessionId> = takers.join_all().await.into_iter().flatten().collect();
+    taken.sort();
+    let mut all: Vec<SessionId> = (1..=40).map(id).collect();
+    all.sort();
+    assert_eq!(taken, all, "each by one of them");
+    assert_eq!(store.append(id(1), records(1, 200, [said("late")]), HERE).await, Err(JournalError::Owned));
+}
+
+pub(super) async fn the_oldest_is_taken_over_first(store: &dyn Store) {
+    both_are_known(store).await;
+    for (n, at) in [(1, 300), (2, 100), (3, 200)] {
+        store.append(id(n), records(0, at, [started(id(n), "goal")]), HERE).await.expect("a new session");
+    }
+    store.depart(HERE).await.expect("it was known");
+    let first = store.take_over(THERE, 2).await.expect("sessions");
+    let head = Seq(1);
+    let expected = [2, 3].map(|n| Owned { session: id(n), head, is_to_stop: false });
+    assert_eq!(sorted(first), sorted(expected.to_vec()));
+    assert_eq!(owned(store, THERE).await.len(), 2);
+    assert_eq!(store.take_over(THERE, 0).await, Ok(vec![]));
+    assert_eq!(store.take_over(THERE, 9).await.expect("a session").len(), 1);
+}
+
+pub(super) async fn a_node_whose_time_is_up_is_gone(store: &dyn Store) {
+    store.keep_alive(HERE, Duration::ZERO).await.expect("a node");
+    store.keep_alive(THERE, LONG).await.expect("a node");
+    begin(store, id(1), HERE).await;
+    assert_eq!(status(store, id(1)).await, Status::Left);
+    assert_eq!(store.is_owned(id(1)).await, Ok(false));
+    // It may only have seemed to be gone.
+    store.keep_alive(HERE, LONG).await.expect("the same node");
+    assert_eq!(status(store, id(1)).await, Status::Running);
+    assert_eq!(store.take_over(THERE, 9).await, Ok(vec![]));
+    store.keep_alive(HERE, Duration::ZERO).await.expect("the same node");
+    store.append(id(1), records(1, 200, [resumed()]), THERE).await.expect("nobody who is alive owns it");
+    store.keep_alive(HERE, LONG).await.expect("the same node");
+    assert_eq!(store.append(id(1), records(2, 300, [said("late")]), HERE).await, Err(JournalError::Owned));
+    let behind = store.append(id(1), records(1, 300, [said("late")]), HERE).await;
+    assert!(matches!(behind, Err(JournalError::Owned | JournalError::Fenced { .. })), "{behind:?}");
+}
+
+pub(super) async fn what_ends_its_process_is_left_alone(store: &dyn Store) {
+    let node = |n| NodeId::from_bytes([n; 16]);
+    store.keep_alive(node(1), Duration::ZERO).await.expect("a node");
+    begin(store, id(1), node(1)).await;
+    // Those who take it over are gone before anything came of it, with or without having recorded that they did.
+    let mut head = 1;
+    for n in 2..2 + MAX_TAKEOVERS as u8 {
+        store.keep_alive(node(n), Duration::ZERO).await.expect("a node");
+        assert_eq!(store.take_over(node(n), 9).await.expect("a session").len(), 1, "node {n}");
+        if n == 2 {
+            store.append(id(1), records(head, 200, [resumed()]), node(n)).await.expect("it follows");
+            head += 1;
+        }
+    }
+    store.keep_alive(node(9), LONG).await.expect("a node");
+    assert_eq!(store.take_over(node(9), 9).await, Ok(vec![]));
+    let summary = store.sessions(9).await.expect("a list").remove(0);
+    assert_eq!((summary.status(), summary.is_left_alone()), (Status::Left, true));
+
+    // A person may go on with it, and then something has come of it.
+    let events = [resumed(), Event::ClipFailed { line: LineId(1), error: String::new() }];
+    store.append(id(1), records(head, 300, events), node(9)).await.expect("it follows");
+    let summary = store.sessions(9).await.expect("a list").remove(0);
+    assert_eq!((summary.status(), summary.takeovers), (Status::Running, 0));
+}
+
+pub(super) async fn who_leaves_in_good_order_was_not_ended_by_a_session(store: &dyn Store) {
+    begin(store, id(1), HERE).await;
+    for n in 10..20 {
+        let node = NodeId::from_bytes([n; 16]);
+        store.keep_alive(node, LONG).await.expect("a node");
+        assert_eq!(store.take_over(node, 9).await.expect("a session").len(), 1, "node {n}");
+        store.depart(node).await.expect("it was known");
+    }
+}
+
+pub(super) async fn what_has_ended_is_owned_until_it_is_given_up(store: &dyn Store) {
+    both_are_known(store).await;
+    for n in [1, 2] {
+        begin(store, id(n), HERE).await;
+        store.append(id(n), records(1, 200, [ended(reason::FINAL)]), HERE).await.expect("it follows");
+    }
+    assert_eq!(owned(store, HERE).await.len(), 2);
+    store.give_up(HERE, id(1), Seq(1)).await.expect("it is known");
+    assert_eq!(owned(store, HERE).await.len(), 2, "there is a newer record");
+    store.give_up(THERE, id(1), Seq(2)).await.expect("it is known");
+    assert_eq!(owned(store, HERE).await.len(), 2, "it is not theirs");
+    store.give_up(HERE, id(1), Seq(2)).await.expect("it is known");
+    assert_eq!(owned(store, HERE).await, [id(2)]);
+    // Nobody has seen to what is left of the other.
+    store.depart(HERE).await.expect("it was known");
+    let taken = store.take_over(THERE, 9).await.expect("a session");
+    assert_eq!(taken.iter().map(|owned| owned.session).collect::<Vec<_>>(), [id(2)]);
+    store.give_up(THERE, id(2), Seq(2)).await.expect("it is known");
+    assert_eq!(store.take_over(THERE, 9).await, Ok(vec![]));
+}
+
+pub(super) async fn the_owner_hears_that_it_is_to_stop(store: &dyn Store) {
+    both_are_known(store).await;
+    begin(store, id(1), HERE).await;
+    begin(store, id(2), HERE).await;
+    store.ask_to_stop(id(2)).await.expect("it is known");
+    store.ask_to_stop(id(9)).await.expect("nothing happens");
+    let to_stop = |owned: Vec<Owned>| -> Vec<SessionId> {
+        owned.iter().filter(|owned| owned.is_to_stop).map(|owned| owned.session).collect()
+    };
+    assert_eq!(to_stop(store.owned(HERE).await.expect("sessions")), [id(2)]);
+    let stopped = records(1, 200, [ended(Reason::CANCELLED), resumed()]);
+    store.append(id(2), stopped, HERE).await.expect("it follows");
+    assert_eq!(to_stop(store.owned(HERE).await.expect("sessions")), [], "it was stopped, and goes on");
+}
+
+async fn both_are_known(store: &dyn Store) {
+    for node in [HERE, THERE] {
+        store.keep_alive(node, LONG).await.expect("a node");
+    }
+}
+
+async fn begin(store: &dyn Store, session: SessionId, node: NodeId) {
+    store.append(session, records(0, 100, [started(session, "goal")]), node).await.expect("a new session");
+}
+
+async fn owned(store: &dyn Store, node: NodeId) -> Vec<SessionId> {
+    let mut owned: Vec<SessionId> =
+        store.owned(node).await.expect("sessions").into_iter().map(|owned| owned.session).collect();
+    owned.sort();
+    owned
+}
+
+async fn status(store: &dyn Store, session: SessionId) -> Status {
+    let sessions = store.sessions(usize::MAX).await.expect("a list");
+    sessions.iter().find(|summary| summary.id == session).expect("it is listed").status()
+}
+
+fn sorted(mut owned: Vec<Owned>) -> Vec<Owned> {
+    owned.sort_by_key(|owned| owned.session);
+    owned
+}

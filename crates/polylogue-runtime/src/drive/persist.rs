@@ -1,0 +1,60 @@
+//! An append that does not give up at once: a store that is locked, busy or full is tried again.
+
+use std::{sync::Arc, time::Duration};
+
+use polylogue_core::{
+    Record,
+    id::{Seq, SessionId},
+};
+use tokio::time::{Instant, sleep};
+
+use crate::port::{Journal, JournalError, NodeId};
+
+/// The first pause between two tries; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long a store may be in trouble before a session lets go of it.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Appends the records. When this returns they are on disk, or another process has written the session, or the store
+/// has failed for good.
+pub(crate) async fn persist(
+    journal: &dyn Journal,
+    session: SessionId,
+    records: &[Arc<Record>],
+    node: NodeId,
+) -> Result<(), JournalError> {
+    let began = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    let mut is_again = false;
+    loop {
+        let error = match journal.append(session, records.to_vec(), node).await {
+            Ok(()) => break,
+            // The try before may have worked without anybody being told.
+            Err(JournalError::Fenced { .. }) if is_again && are_there(journal, session, records).await? => break,
+            Err(error @ JournalError::Unavailable(_)) if began.elapsed() < PATIENCE => error,
+            Err(error) => return Err(error),
+        };
+        if !is_again {
+            tracing::error!(%session, %error, "the session cannot be recorded and waits until it can");
+        }
+        is_again = true;
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    if is_again {
+        let waited = began.elapsed().as_secs_f64();
+        tracing::info!(%session, waited, "the session can be recorded again and goes on");
+    }
+    Ok(())
+}
+
+/// Whether just these records are in the journal at their places.
+async fn are_there(journal: &dyn Journal, session: SessionId, records: &[Arc<Record>]) -> Result<bool, JournalError> {
+    let Some(first) = records.first() else { return Ok(true) };
+    let there = journal.read(session, Seq(first.seq.0.saturating_sub(1)), records.len()).await?;
+    Ok(there == records)
+}

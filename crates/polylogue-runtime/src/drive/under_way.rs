@@ -1,0 +1,74 @@
+//! The steps that are being performed.
+
+use std::{collections::BTreeMap, future::pending};
+
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use polylogue_core::{
+    Cut, Input, Step,
+    id::{AskId, LineId},
+};
+
+use crate::port::Deltas;
+
+/// What is being done, by its place in the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Doing {
+    Ask(AskId),
+    Speak(LineId),
+}
+
+impl Doing {
+    fn of(step: &Step) -> Option<Doing> {
+        match step {
+            Step::Ask(ask) => Some(Doing::Ask(ask.id.clone())),
+            Step::Speak(line) => Some(Doing::Speak(*line)),
+            Step::AwaitHuman(_) | Step::End(_) => None,
+        }
+    }
+}
+
+/// The steps under way. Dropping it drops them.
+#[derive(Default)]
+pub(super) struct UnderWay {
+    futures: FuturesUnordered<BoxFuture<'static, (Doing, Input)>>,
+    deltas: BTreeMap<Doing, Option<Deltas>>,
+}
+
+impl UnderWay {
+    pub(super) fn contains(&self, step: &Step) -> bool {
+        !self.deltas.is_empty() && Doing::of(step).is_some_and(|doing| self.deltas.contains_key(&doing))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.futures.is_empty()
+    }
+
+    pub(super) fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, deltas: Option<Deltas>) {
+        self.deltas.insert(doing.clone(), deltas);
+        self.futures.push(async move { (doing, work.await) }.boxed());
+    }
+
+    /// The next one that is done; waits for ever when there is none.
+    pub(super) async fn next(&mut self) -> Input {
+        match self.futures.next().await {
+            Some((doing, input)) => {
+                self.deltas.remove(&doing);
+                input
+            }
+            None => pending().await,
+        }
+    }
+
+    /// Drops everything at once, and tells what had arrived.
+    pub(super) fn drop_all(&mut self) -> Vec<Cut> {
+        self.futures.clear();
+        let cut = std::mem::take(&mut self.deltas).into_iter().filter_map(|(doing, deltas)| match (doing, deltas) {
+            (Doing::Ask(ask), Some(deltas)) => {
+                let arrived = deltas.take();
+                Some(Cut { ask, partial: arrived.text.into(), usage: arrived.usage })
+            }
+            (Doing::Ask(_) | Doing::Speak(_), _) => None,
+        });
+        cut.collect()
+    }
+}

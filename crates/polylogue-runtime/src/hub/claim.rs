@@ -1,0 +1,185 @@
+//! The sessions that run here, or are about to: each has one claim, which gives itself back.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use polylogue_core::{id::SessionId, room::RoomId};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch},
+    time::Instant,
+};
+
+use super::HubError;
+use crate::{drive::Command, port::JournalError};
+
+/// Commands that may wait for a session; a caller beyond that waits in turn.
+const COMMANDS: usize = 8;
+
+/// How a loop came to its end; `None` while it runs.
+pub(super) type Done = Option<Result<(), JournalError>>;
+
+/// All claims of a hub.
+#[derive(Debug)]
+pub(super) struct Claims {
+    live: Mutex<HashMap<SessionId, Live>>,
+    /// A permit for each session that may run.
+    places: Arc<Semaphore>,
+    max_live: usize,
+    /// Rung when a session is claimed.
+    claimed: Notify,
+    /// Rung when a session is let go of.
+    freed: Notify,
+}
+
+/// A handle on a session that runs, or is about to. Dropping it abandons the session: it can be resumed later.
+#[derive(Debug)]
+struct Live {
+    commands: mpsc::Sender<Command>,
+    done: watch::Receiver<Done>,
+    /// Set once it runs.
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    since: Instant,
+    room: Option<RoomId>,
+}
+
+/// A place in the hub for one session, from before anything is waited for until its loop has ended.
+#[derive(Debug)]
+pub(super) struct Claim {
+    claims: Arc<Claims>,
+    pub(super) session: SessionId,
+    /// What others want of the session.
+    pub(super) commands: mpsc::Receiver<Command>,
+    report: watch::Sender<Done>,
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Claims {
+    pub(super) fn new(max_live: usize) -> Claims {
+        let places = Arc::new(Semaphore::new(max_live.min(Semaphore::MAX_PERMITS)));
+        Claims { live: Mutex::default(), places, max_live, claimed: Notify::new(), freed: Notify::new() }
+    }
+
+    /// Places for so many sessions, or none of them.
+    pub(super) fn reserve(&self, sessions: usize) -> Result<OwnedSemaphorePermit, HubError> {
+        let busy = || HubError::Busy(self.max_live);
+        let sessions = u32::try_from(sessions).map_err(|_| busy())?;
+        self.places.clone().try_acquire_many_owned(sessions).map_err(|_| busy())
+    }
+
+    /// As many places as are free, up to so many.
+    pub(super) fn reserve_up_to(&self, sessions: usize) -> Option<OwnedSemaphorePermit> {
+        let free = self.places.available_permits().min(sessions);
+        self.reserve(free).ok().filter(|place| place.num_permits() > 0)
+    }
+
+    /// The only claim on a session, with a place to run it. That it runs already is told before that there is no place.
+    pub(super) fn claim_a_place(self: &Arc<Self>, session: SessionId) -> Result<Claim, HubError> {
+        let place = self.reserve(1);
+        if self.contains(session) {
+            return Err(HubError::Running);
+        }
+        self.claim(session, Some(place?))
+    }
+
+    /// The only claim on a session. Whoever stops one needs no place.
+    pub(super) fn claim(
+        self: &Arc<Self>,
+        session: SessionId,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Result<Claim, HubError> {
+        let mut live = self.live();
+        if live.contains_key(&session) {
+            return Err(HubError::Running);
+        }
+        let (sender, commands) = mpsc::channel(COMMANDS);
+        let (report, done) = watch::channel(None);
+        live.insert(session, Live { commands: sender, done, running: None });
+        self.claimed.notify_one();
+        Ok(Claim { claims: self.clone(), session, commands, report, place })
+    }
+
+    pub(super) fn contains(&self, session: SessionId) -> bool {
+        self.live().contains_key(&session)
+    }
+
+    /// How many run.
+    pub(super) fn running(&self) -> usize {
+        self.live().values().filter(|live| live.running.is_some()).count()
+    }
+
+    pub(super) fn commands(&self, session: SessionId) -> Option<mpsc::Sender<Command>> {
+        self.live().get(&session).map(|live| live.commands.clone())
+    }
+
+    pub(super) fn done(&self, session: SessionId) -> Option<watch::Receiver<Done>> {
+        self.live().get(&session).map(|live| live.done.clone())
+    }
+
+    /// The sessions that run here and answer in this room.
+    pub(super) fn in_room(&self, room: &RoomId) -> Vec<SessionId> {
+        let is_there = |live: &Live| live.running.as_ref().is_some_and(|running| running.room.as_ref() == Some(room));
+        self.live().iter().filter(|(_, live)| is_there(live)).map(|(session, _)| *session).collect()
+    }
+
+    /// The sessions that have been running here since before this moment.
+    pub(super) fn running_before(&self, moment: Instant) -> Vec<SessionId> {
+        let is_older = |live: &Live| live.running.as_ref().is_some_and(|running| running.since < moment);
+        self.live().iter().filter(|(_, live)| is_older(live)).map(|(session, _)| *session).collect()
+    }
+
+    /// Waits until there is a session to look after.
+    pub(super) async fn anything_claimed(&self) {
+        while self.live().is_empty() {
+            self.claimed.notified().await;
+        }
+    }
+
+    /// Waits until a session is let go of.
+    pub(super) async fn freed(&self) {
+        self.freed.notified().await;
+    }
+
+    /// Lets go of every session, and tells how to wait for the end of each.
+    pub(super) fn let_go(&self) -> Vec<watch::Receiver<Done>> {
+        self.live().drain().map(|(_, live)| live.done).collect()
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Claim {
+    /// The session runs from now on.
+    pub(super) fn runs(&self, room: Option<RoomId>) {
+        if let Some(live) = self.claims.live().get_mut(&self.session) {
+            live.running = Some(Running { since: Instant::now(), room });
+        }
+    }
+
+    /// Gives the place back, then tells those who wait how it ended.
+    pub(super) fn end(self, outcome: Result<(), JournalError>) {
+        let report = self.report.clone();
+        drop(self);
+        report.send_replace(Some(outcome));
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut live = self.claims.live();
+        // Where all were let go of, somebody may have claimed it anew.
+        if live.get(&self.session).is_some_and(|live| live.done.same_channel(&self.report.subscribe())) {
+            live.remove(&self.session);
+        }
+        drop(live);
+        drop(self.place.take());
+        self.claims.freed.notify_one();
+    }
+}

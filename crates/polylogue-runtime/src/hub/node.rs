@@ -1,0 +1,233 @@
+//! The hub as a node: it says that it is alive, does what others want of its sessions, and goes on with what was left.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Weak, atomic::Ordering},
+    time::Duration,
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use polylogue_core::{Input, id::SessionId, setup::Change};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    Hub, HubError, Inner,
+    claim::{Claim, Claims},
+};
+use crate::{
+    drive::Command,
+    port::{JournalError, Owned},
+};
+
+/// How often a node looks what is wanted of it, and what others have left.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// How long a node counts as alive after it has said so.
+pub(super) const LEASE: Duration = Duration::from_secs(30);
+
+/// How often a node says that it is alive.
+const RENEWAL: Duration = Duration::from_secs(5);
+
+/// Sessions that are taken over at a time.
+const MAX_AT_ONCE: usize = 32;
+
+/// How long the sessions of a process that ends have to let go.
+const PARTING: Duration = Duration::from_secs(2);
+
+impl Hub {
+    /// Goes on with what other processes have left, now and from then on. Tells the sessions that it went on with at
+    /// once; those beyond its places follow as places come free.
+    pub async fn attend(&self) -> Result<Vec<SessionId>, HubError> {
+        self.be_known().await?;
+        self.inner.attends.store(true, Ordering::SeqCst);
+        Ok(self.take_over().await?.sessions)
+    }
+
+    /// Whether the store can be written: found out by saying that this process is alive, unless it has just done so.
+    pub async fn can_write(&self) -> Result<(), JournalError> {
+        let has_just = self.inner.checked_in().is_some_and(|at| at.elapsed() < BEAT);
+        if has_just { Ok(()) } else { self.check_in().await }
+    }
+
+    async fn check_in(&self) -> Result<(), JournalError> {
+        self.inner.ports.nodes.keep_alive(self.inner.node, LEASE).await?;
+        *self.inner.checked_in() = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Lets go of every session, and of being a node. What was unfinished stays so in the journal, and another
+    /// process can take it over at once.
+    pub async fn leave(&self) {
+        self.inner.is_leaving.store(true, Ordering::SeqCst);
+        let endings = self.inner.claims.let_go();
+        let all_ended = async {
+            for mut ending in endings {
+                // Where its sender is gone it has ended as well.
+                let _ = ending.wait_for(Option::is_some).await;
+            }
+        };
+        if timeout(PARTING, all_ended).await.is_err() {
+            tracing::warn!("some sessions did not let go in time");
+        }
+        let was_known = self.inner.checked_in().take().is_some();
+        if was_known && let Err(error) = self.inner.ports.nodes.depart(self.inner.node).await {
+            tracing::warn!(%error, "others will notice only later that this process has ended");
+        }
+    }
+
+    /// Makes sure that this process is known as a node, before it records anything.
+    pub(super) async fn be_known(&self) -> Result<(), HubError> {
+        let inner = &self.inner;
+        let is_known = inner.checked_in().is_some_and(|at| at.elapsed() < LEASE / 2);
+        if !is_known {
+            self.check_in().await?;
+        }
+        if !inner.stays_known.swap(true, Ordering::SeqCst) {
+            tokio::spawn(stay_known(Arc::downgrade(inner), inner.claims.clone()));
+        }
+        Ok(())
+    }
+
+    /// Goes on with what was left, as far as there are places.
+    async fn take_over(&self) -> Result<Taken, HubError> {
+        let inner = &self.inner;
+        let mut sessions = Vec::new();
+        let is_all = loop {
+            let Some(mut places) = inner.claims.reserve_up_to(MAX_AT_ONCE) else { break false };
+            let left = inner.ports.nodes.take_over(inner.node, places.num_permits()).await?;
+            if left.is_empty() {
+                break true;
+            }
+            for owned in left {
+                if self.adopt(owned, places.split(1)).await {
+                    sessions.push(owned.session);
+                }
+            }
+        };
+        if !sessions.is_empty() {
+            tracing::info!(sessions = sessions.len(), "going on with sessions that were left");
+        }
+        Ok(Taken { sessions, is_all })
+    }
+
+    /// Sees to a session that this node owns and nobody runs. Tells whether it runs now.
+    async fn adopt(&self, owned: Owned, place: Option<OwnedSemaphorePermit>) -> bool {
+        // One that is claimed is seen to by whoever claimed it.
+        let Ok(claim) = self.inner.claims.claim(owned.session, place) else { return false };
+        let hub = self.clone();
+        // What is wrong with one, a panic included, is no matter of the others.
+        let problem = match tokio::spawn(async move { hub.go_on(owned, claim).await }).await {
+            Ok(Ok(runs)) => return runs,
+            // That is not the session's fault: the next beat tries again.
+            Ok(Err(HubError::Journal(JournalError::Unavailable(_)))) => return false,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it broke inside, which is a bug".to_owned(),
+        };
+        tracing::error!(session = %owned.session, problem, "a session that was left cannot be resumed");
+        self.give_up(owned).await;
+        false
+    }
+
+    /// Goes on with one that was left, or makes what is missing of one that has ended. Tells which.
+    async fn go_on(&self, owned: Owned, claim: Claim) -> Result<bool, HubError> {
+        let conversation = self.conversation(owned.session).await?;
+        if conversation.stage().ended().is_some() {
+            self.inner.ports.journal.settle(owned.session).await;
+            self.give_up(owned).await;
+            return Ok(false);
+        }
+        let resume = Input::ResumePressed { change: Change::default() };
+        self.run_because(conversation, resume, claim).await?;
+        Ok(true)
+    }
+
+    /// Gives a session up. Where that cannot be written now, the next beat does it.
+    pub(super) async fn give_up(&self, owned: Owned) {
+        let Owned { session, head, .. } = owned;
+        if let Err(error) = self.inner.ports.nodes.give_up(self.inner.node, session, head).await {
+            tracing::debug!(%session, %error, "a session is given up later");
+        }
+    }
+
+    /// Does what others want of the sessions here, and finds out which are not this node's any more.
+    async fn look_after(&self) -> Result<(), JournalError> {
+        let inner = &self.inner;
+        let running = inner.claims.running_before(Instant::now());
+        let owned = inner.ports.nodes.owned(inner.node).await?;
+        for owned in &owned {
+            match inner.claims.commands(owned.session) {
+                Some(commands) if owned.is_to_stop => drop(commands.try_send(Command::Stop)),
+                Some(_) => {}
+                // Nobody runs it: its loop has failed, or it has ended and could not be given up then.
+                None if inner.attends.load(Ordering::SeqCst) => {
+                    if let Some(place) = inner.claims.reserve_up_to(1) {
+                        self.adopt(*owned, Some(place)).await;
+                    }
+                }
+                None => self.give_up(*owned).await,
+            }
+        }
+        let owned: HashSet<SessionId> = owned.iter().map(|owned| owned.session).collect();
+        for session in running.into_iter().filter(|session| !owned.contains(session)) {
+            if let Some(commands) = inner.claims.commands(session) {
+                let _ = commands.try_send(Command::LookUp);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a node went on with.
+struct Taken {
+    sessions: Vec<SessionId>,
+    /// Whether there were places for all that was left.
+    is_all: bool,
+}
+
+/// Says that the process is alive and looks after its sessions, for as long as there is a hub. In a box, because it
+/// begins sessions, and to begin one leads back here.
+fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
+    async move {
+        let mut takes_over_from = Instant::now();
+        let (mut attends, mut is_all) = (false, true);
+        loop {
+            if !attends {
+                // Who runs nothing need not be known.
+                claims.anything_claimed().await;
+            }
+            // A place that comes free is for the next that was left.
+            let is_freed = tokio::select! {
+                () = sleep(BEAT) => false,
+                () = claims.freed(), if !is_all => true,
+            };
+            let Some(inner) = hub.upgrade() else { return };
+            if inner.is_leaving.load(Ordering::SeqCst) {
+                return;
+            }
+            let hub = Hub { inner };
+            let silent_for = hub.inner.checked_in().map_or(LEASE, |at| at.elapsed());
+            if silent_for >= RENEWAL {
+                match hub.check_in().await {
+                    // Who could not write for so long may see others as gone who could not either: they come first.
+                    Ok(()) if silent_for >= LEASE => takes_over_from = Instant::now() + LEASE,
+                    Ok(()) => {}
+                    Err(error) => tracing::error!(%error, "this process cannot say that it is alive"),
+                }
+            }
+            if !is_freed && let Err(error) = hub.look_after().await {
+                tracing::debug!(%error, "what others want of the sessions here cannot be read");
+            }
+            attends = hub.inner.attends.load(Ordering::SeqCst);
+            if attends && Instant::now() >= takes_over_from {
+                match hub.take_over().await {
+                    Ok(taken) => is_all = taken.is_all,
+                    Err(error) => tracing::debug!(%error, "what was left cannot be taken over"),
+                }
+            }
+        }
+    }
+    .boxed()
+}

@@ -1,0 +1,86 @@
+//! Who runs what. A process that runs sessions is a node, and a session has at most one node as its owner.
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use polylogue_core::id::{Seq, SessionId};
+
+use super::JournalError;
+
+/// A process that runs sessions, from its first session to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId([u8; 16]);
+
+impl NodeId {
+    /// A node that nobody else is.
+    pub fn random() -> NodeId {
+        NodeId(fastrand::u128(..).to_be_bytes())
+    }
+
+    pub const fn from_bytes(bytes: [u8; 16]) -> NodeId {
+        NodeId(bytes)
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A session that a node owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owned {
+    pub session: SessionId,
+    /// The last record of its journal.
+    pub head: Seq,
+    /// Whether somebody wants it to be stopped.
+    pub is_to_stop: bool,
+}
+
+/// The nodes of a store, and what they own.
+///
+/// Every append makes its node the owner of the session (see [`super::Journal::append`]). An append after which a
+/// person is waited for leaves it without one. One that ends it does not: what follows from its journal, such as its
+/// files, has to be made first, and the owner gives it up after that. So a session that has ended and has an owner
+/// who is gone may lack its files.
+#[async_trait]
+pub trait Nodes: Send + Sync {
+    /// Says that a node is alive, for so long from now. The first time makes it known.
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError>;
+
+    /// A node ends in good order: from now on nobody owns what it owned.
+    async fn depart(&self, node: NodeId) -> Result<(), JournalError>;
+
+    /// Makes the node the owner of sessions that were left, the oldest first: those that have not ended and wait for
+    /// nobody but have no owner who is alive, and those that have ended and whose owner is gone.
+    ///
+    /// A session that was taken over [`MAX_TAKEOVERS`] times without anything having come of it is left alone: it may
+    /// be what ended those who took it over.
+    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError>;
+
+    /// What the node owns.
+    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError>;
+
+    /// Gives up a session that the node owns, if nothing was recorded after `head`.
+    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError>;
+
+    /// Tells the owner of a session that it is to be stopped. Nothing happens where nobody owns it.
+    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError>;
+
+    /// Whether a node that is alive owns the session.
+    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError>;
+}
+
+/// How often a session is taken over without anything having come of it.
+pub const MAX_TAKEOVERS: u32 = 2;
