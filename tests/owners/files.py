@@ -79,13 +79,14 @@ def killed(args, checks: Checks) -> None:
         all_ended = all(one["status"] == "ended" for one in sessions) and len(sessions) == 2 * args.each
         checks.check(all_ended, "every session has ended once a server has run", ended)
 
-        def missing(format_: str, whole) -> list[str]:
-            return [one["sessionId"][:8] for one in sessions if one["format"] == format_ and one["sessionId"] not in whole]
+        def lacking(format_: str, with_files) -> list[str]:
+            ids = {one["sessionId"] for one in sessions if one["format"] == format_}
+            return [id_[:8] for id_ in ids - set(with_files(here))]
 
-        until(lambda: not missing("scene", scenes_of(here)) and not missing("chorus", choruses_of(here)), args.wait, 0.5)
-        for format_, whole in (("scene", scenes_of(here)), ("chorus", choruses_of(here))):
-            lacking = missing(format_, whole)
-            checks.check(not lacking, f"every {format_} has its files", f"{len(lacking)} of {args.each} lack them {lacking[:5]}")
+        for format_, with_files in (("scene", scenes_of), ("chorus", choruses_of)):
+            until(lambda: not lacking(format_, with_files), args.wait, 0.5)
+            left = lacking(format_, with_files)
+            checks.check(not left, f"every {format_} has its files", f"{len(left)} of {args.each} lack them {left[:5]}")
     lab.close()
 
 

@@ -200,8 +200,9 @@ def reply_to(request: dict, number: int) -> tuple[str, str]:
         beat = int(match.group(1)) if (match := BEAT.search(asked)) else 0
         is_over = beat >= last
         judgement = {"progress": 1.0 if is_over else 0.3, "goalReached": is_over, "naturalEnd": False, "onTrack": True}
-        # The number is in a note, so that the journal shows which reply it was.
-        return ("judge-last" if is_over else "judge"), json.dumps(judgement | {"closing": f"It ends with reply {number}."})
+        # The number is in it, so that the journal shows which reply it was.
+        judgement["closing"] = f"It ends with reply {number}."
+        return ("judge-last" if is_over else "judge"), json.dumps(judgement)
     if "a character in a scene" in system:
         return "act", f'[TONE: calm] "{words}"'
     return "discuss", words

@@ -8,8 +8,10 @@ session as `cancelled` and leaves nothing for others to pay.
 import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import time
 
 import house
 from house import Checks, House, Process, counted, get, post, until
@@ -23,7 +25,8 @@ def is_answering(here: House, server: Process, marker: str) -> str:
     bad = [status for status in (get(server, "/v1/sessions", 5)[0] for _ in range(REQUESTS)) if status != 200]
     # What is refused is logged too.
     bad += [status for status in (get(server, "/v1/sessions/none", 5)[0] for _ in range(REQUESTS)) if status != 404]
-    status, answer = post(server, f"/v1/rooms/{marker}/messages", {"text": f"Name a cat. #{marker}:r3#", "mode": "collaborate"})
+    body = {"text": f"Name a cat. #{marker}:r3#", "mode": "collaborate"}
+    status, answer = post(server, f"/v1/rooms/{marker}/messages", body)
     if status != 202:
         return f"{len(bad)} of {2 * REQUESTS} requests without their answer; a message was answered {status}"
     ended = counted(here.settle(15, among={answer["sessionId"]}))
@@ -52,23 +55,34 @@ def logs(args, checks: Checks) -> None:
     lab.close()
 
 
-def leave_reading(process: Process) -> None:
+def leave_reading(process: Process, _: House) -> None:
     process.popen.stdout.readline()
     process.popen.stdout.close()
 
 
-def interrupt(process: Process, times: int, lab: Lab) -> None:
-    until(lambda: any(call.key == process.key for call in lab.calls()), 20)
-    for _ in range(times):
+def interrupt(process: Process, here: House) -> None:
+    until(lambda: any(call.key == process.key for call in here.lab.calls()), 20)
+    process.popen.send_signal(signal.SIGINT)
+
+
+def interrupt_twice(process: Process, here: House) -> None:
+    """Another program has the store for a second, so that the second comes while the first is still being heeded."""
+    with contextlib.closing(sqlite3.connect(here.store, isolation_level=None, timeout=10)) as other:
+        until(lambda: any(call.key == process.key for call in here.lab.calls()), 20)
+        other.execute("BEGIN EXCLUSIVE")
+        interrupt(process, here)
+        time.sleep(0.3)
         process.popen.send_signal(signal.SIGINT)
+        time.sleep(0.7)
+        other.execute("ROLLBACK")
 
 
 def readers(args, checks: Checks) -> None:
     ways = [
-        ("collaborate --json | head -1", ["--json"], True, lambda process, lab: leave_reading(process)),
-        ("collaborate | head -1", [], True, lambda process, lab: leave_reading(process)),
-        ("Ctrl-C", ["--json"], False, lambda process, lab: interrupt(process, 1, lab)),
-        ("Ctrl-C twice", ["--json"], False, lambda process, lab: interrupt(process, 2, lab)),
+        ("collaborate --json | head -1", ["--json"], True, leave_reading),
+        ("collaborate | head -1", [], True, leave_reading),
+        ("Ctrl-C", ["--json"], False, interrupt),
+        ("Ctrl-C twice", ["--json"], False, interrupt_twice),
     ]
     for number, (name, flags, is_piped, leave) in enumerate(ways):
         # Slow enough that the session is in the middle of it all when its reader goes.
@@ -77,7 +91,7 @@ def readers(args, checks: Checks) -> None:
             said = f"Name a cat. #reader-{number}:r12#"
             streams = {"stdout": subprocess.PIPE} if is_piped else {}
             process = here.start("collaborate", said, "--max-rounds", "14", "--no-speech", *flags, **streams)
-            leave(process, lab)
+            leave(process, here)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.popen.wait(20)
             checks.check(not process.is_running(), f"{name}: the command line ends", process.popen.returncode)

@@ -16,7 +16,7 @@ import sys
 import time
 
 import house
-from house import Checks, House, Process, code, counted, post, recorded
+from house import Checks, House, Process, code, counted, get, post, recorded
 from lab import MARKER, REPLY, Call, Lab, paid_twice
 
 # How long after its last byte a reply may need to be on disk, on a busy machine. Within it a kill is an excuse,
@@ -106,7 +106,8 @@ class Storm:
     def ended(self, process: Process) -> None:
         status, last = process.popen.returncode, process.last_line()
         if status != 0:
-            self.bad.append(f"status {status} {code(last) or last.get('reason') or self.house.errors_of(process)[-200:]}")
+            why = code(last) or last.get("reason") or self.house.errors_of(process)[-200:]
+            self.bad.append(f"status {status} {why}")
         process.out.unlink()
 
 
@@ -161,6 +162,8 @@ def main() -> int:
             ("tokens paid twice", sum(call.tokens for call, _ in unexcused)),
             ("ended badly", dict(collections.Counter(storm.bad))),
         ])
+        told = {one["sessionId"]: one["status"] for one in get(storm.server, "/v1/sessions?limit=1000")[1]["sessions"]}
+        other = sum(told.get(one["sessionId"], one["status"]) != one["status"] for one in sessions)
         stuck = [one["sessionId"][:8] for one in sessions if one["status"] == "running"]
         conflicts = sum("CONFLICT" in one for one in storm.bad)
         checks.check(bool(kills and repeated), "there were kills, and calls in flight at them")
@@ -169,6 +172,7 @@ def main() -> int:
         checks.check(len(storm.bad) == conflicts, "nothing ends badly in another way", len(storm.bad) - conflicts)
         known = all(one["status"] in ("ended", "waiting", "left", "running") for one in sessions)
         checks.check(known, "every session is told as ended, waiting, left or running")
+        checks.check(bool(told) and other == 0, "the API says what the list says", f"{other} differ")
         checks.check(not stuck, "nothing stays running with nobody running it", f"{len(stuck)} {stuck[:5]}")
     lab.close()
     return checks.status()
