@@ -1,0 +1,51 @@
+"""More sessions than there are places: those that a process left are all brought to their end.
+
+A server with room for all begins `--sessions` collaborations and is killed. Once its time is up they are told as
+left, in every place that says it. Then a server with only `--places` places runs until all of them have ended.
+"""
+
+import json
+import sys
+
+import house
+from house import Checks, House, counted, post, until
+from lab import Lab, paid_twice
+
+
+def main() -> int:
+    args = house.arguments(__doc__, sessions=120, places=50, lease=60.0, settle=120.0)
+    checks, lab = Checks(), Lab(args.seed, delay=(60, 60))
+    with House(lab, args.polylogue) as here:
+        server = here.serve()
+        for number in range(args.sessions):
+            body = {"text": f"Name a cat. #left-{number}:r4#", "mode": "collaborate"}
+            status, answer = post(server, f"/v1/rooms/left-{number}/messages", body)
+            if status != 202:
+                raise SystemExit(f"a session could not be begun: {status} {answer}")
+        running = counted(here.sessions())
+        checks.check(running == {"running": args.sessions}, "they are told as running while they run", running)
+        server.kill()
+        first = len(lab.calls())
+
+        told = []
+        until(lambda: told.append(counted(here.sessions())) or told[-1] == {"left": args.sessions}, args.lease, 1)
+        checks.check(told[-1] == {"left": args.sessions}, "once their process is gone they are told as left", told[-1])
+        one = here.sessions()[0]
+        shown = here.run("sessions", "show", one["sessionId"], "--json").last_line().get("status")
+        row = here.run("sessions", "list", "--limit", "1").out.read_text()
+        checks.check(shown == one["status"], "`show` says what `list` says", f"{shown}, {one['status']}")
+        checks.check(one["status"] in row.split(), "so does the list for people", json.dumps(row.strip()))
+
+        lab.delay = (0.05, 0.2)
+        server = here.serve(config=here.configure(args.places))
+        sessions = here.settle(args.settle)
+        ended = counted(sessions)
+        checks.check(ended == {"ended (final)": args.sessions}, f"with {args.places} places all end", ended)
+        again = len(paid_twice(lab.calls()[first:]))
+        checks.check(again == 0, "nothing is asked twice", again)
+    lab.close()
+    return checks.status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
