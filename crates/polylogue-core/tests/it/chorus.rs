@@ -141,11 +141,11 @@ fn the_manifest_and_the_transcript() {
 }
 
 #[test]
-fn a_slot_that_fails_a_turn_is_left_out_of_the_next() {
+fn a_slot_without_a_response_is_out_and_one_without_a_comment_still_replies() {
     // Purpose of the failing ask of slot 2, and who comments and replies then.
     for (purpose, commenting, replying, completed) in [
         (purpose::RESPOND, vec![1, 3, 4], vec![1, 3, 4], 3),
-        (purpose::COMMENT, vec![1, 2, 3, 4], vec![1, 4], 3),
+        (purpose::COMMENT, vec![1, 2, 3, 4], vec![1, 2, 4], 3),
         (purpose::REPLY, vec![1, 2, 3, 4], vec![1, 2, 3, 4], 3),
     ] {
         let reply = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {
@@ -180,6 +180,8 @@ fn nobody_answers() {
     failing.give(Input::ResumePressed { change: Change::default() }).unwrap();
     let resumed = play(failing, |ask| Some(good(ask, 2)), |_| true);
     assert_eq!(resumed.conversation.stage().ended(), Some(Reason::COMPLETED));
+    let done = stream(&resumed.records).pop().unwrap();
+    assert!(done.contains("\"completedSlots\":2,") && done.ends_with("\"turns\":3}"), "{done}");
 }
 
 #[test]
@@ -286,6 +288,14 @@ fn lines_keep_to_their_length_and_their_speaker() {
         .flatten()
         .collect();
     assert_eq!(repairs, [Repair::Cut, Repair::NamePrefix, Repair::OtherSpeaker]);
+}
+
+#[test]
+fn a_comment_that_is_not_too_long_is_kept_whole() {
+    let kettle = "Hmm... I love how you hear the kettle.";
+    let play = commented(&[&comment_on(3, kettle)]);
+    let lines = play.conversation.stage().transcript().lines();
+    assert!(lines.iter().any(|line| &*line.text == kettle), "{:?}", play.lines());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Chorus: all slots answer at once, each comments on one other, those who were commented on reply.
 //!
-//! Three turns for every message of the person. A slot that fails a turn is left out of the next; the others
-//! go on. What follows from an answer, up to the beginning of the next turn, is decided together with it.
+//! Three turns for every message of the person. A slot without a response is out of the other two; one whose
+//! comment failed still replies to the comments on it. The others go on. What follows from an answer, up to the beginning of the next turn, is decided together with it.
 
 mod answer;
 mod file_name;
@@ -228,7 +228,7 @@ impl Chorus {
             Phase::Comment => {
                 let routes = self.routes(stage);
                 let commented = |slot: SlotId| routes.iter().any(|route| is_to(route, slot));
-                let replying = self.slots(|seat| seat.can_go_on() && commented(seat.slot));
+                let replying = self.slots(|seat| seat.response.is_some() && commented(seat.slot));
                 decisions.extend(routes);
                 decisions.push(Decision::TurnBegun { turn: turn + 1, slots: replying });
             }
@@ -237,8 +237,7 @@ impl Chorus {
         decisions
     }
 
-    /// Which comments are passed on: at most three to a slot, drawn when there are more, and none to a slot
-    /// that has fallen out.
+    /// Which comments are passed on: at most three to a slot, drawn when there are more.
     fn routes(&self, stage: &Stage) -> Vec<Decision> {
         let mut routes = Vec::new();
         for target in &self.seats {
@@ -248,9 +247,7 @@ impl Chorus {
                 continue;
             }
             let mut dropped = Vec::new();
-            if !target.can_go_on() {
-                dropped = std::mem::take(&mut forwarded);
-            } else if forwarded.len() > MAX_FORWARDED {
+            if forwarded.len() > MAX_FORWARDED {
                 self.chance(stage, FORWARD, self.turn, target.slot).shuffle(&mut forwarded);
                 dropped = forwarded.split_off(MAX_FORWARDED);
                 forwarded.sort_unstable();
