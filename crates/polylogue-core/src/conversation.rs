@@ -117,8 +117,7 @@ impl Conversation {
     fn ask_within_limits(&self, places: Vec<Place>, over: Option<Reason>, steps: &mut Vec<Step>) {
         let mut committed = self.stage.committed();
         for place in places {
-            let id = self.stage.ask_at(place);
-            let ask = Ask { request: self.rules.request(&self.stage, &id), id };
+            let ask = self.ask(self.stage.ask_at(place));
             if !self.stage.is_open(&ask.id)
                 && let Err(limit) = self.stage.commit(&ask, &mut committed)
             {
@@ -126,6 +125,17 @@ impl Conversation {
             }
             steps.push(Step::Ask(ask));
         }
+    }
+
+    /// The format writes the request. What holds for every ask is added: the session's seed, and more room for an
+    /// answer that broke off for want of it.
+    fn ask(&self, id: AskId) -> Ask {
+        let mut request = self.rules.request(&self.stage, &id);
+        request.sampling.seed = Some(self.stage.setup().seed);
+        if self.stage.has_more_room(&id) {
+            request.sampling.max_output_tokens = Some(request.more_output_tokens());
+        }
+        Ask { id, request }
     }
 
     fn end_when_idle(&self, reason: Reason, steps: &mut Vec<Step>) {
@@ -203,9 +213,10 @@ impl Conversation {
         self.must_be_open(&ask)?;
         let mut usage = answer.usage.unwrap_or_else(|| self.estimate(&ask, &answer.text));
         usage += answer.wasted;
-        let reaction = self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &answer.text })?;
-        let (text, retries, repairs) = (answer.text, answer.retries, reaction.repairs);
-        Ok(followed(Event::Answered { ask, text, usage, retries, repairs }, reaction.events))
+        let Answer { text, retries, is_full, .. } = answer;
+        let reaction = self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &text, is_full })?;
+        let repairs = reaction.repairs;
+        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full }, reaction.events))
     }
 
     fn on_human(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {

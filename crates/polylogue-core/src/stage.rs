@@ -33,6 +33,8 @@ pub struct Stage {
     open: Vec<Open>,
     /// Asks at a place that came to nothing.
     spent_attempts: BTreeMap<Place, u32>,
+    /// Places where an answer broke off at the output limit.
+    full: BTreeSet<Place>,
     wanted_clips: BTreeSet<LineId>,
     /// What was said with a key, by the key.
     keys: BTreeMap<Arc<str>, LineId>,
@@ -109,6 +111,7 @@ impl Stage {
             ledger: Ledger::default(),
             open: Vec::new(),
             spent_attempts: BTreeMap::new(),
+            full: BTreeSet::new(),
             wanted_clips: BTreeSet::new(),
             keys: BTreeMap::new(),
             failures: Vec::new(),
@@ -226,6 +229,11 @@ impl Stage {
         AskId { purpose: place.purpose, turn: place.turn, agent: place.agent, attempt }
     }
 
+    /// Whether an ask has a higher output limit, because an earlier answer at its place broke off.
+    pub(crate) fn has_more_room(&self, ask: &AskId) -> bool {
+        !self.full.is_empty() && self.full.contains(&Place::of(ask))
+    }
+
     /// What has been used, with everything under way counted at its highest.
     pub(crate) fn committed(&self) -> Committed {
         let mut committed = Committed { tokens: self.ledger.total().usage.total(), cost: self.ledger.known_cost() };
@@ -292,7 +300,10 @@ impl Stage {
                 let cost = self.cost_of(&ask.agent, estimate);
                 self.open.push(Open { ask: ask.clone(), estimate: *estimate, cost });
             }
-            Event::Answered { ask, usage, .. } => {
+            Event::Answered { ask, usage, is_full, .. } => {
+                if *is_full {
+                    self.full.insert(Place::of(ask));
+                }
                 self.close(ask);
                 self.charge(ask, usage);
             }
@@ -392,8 +403,7 @@ impl Stage {
 
     /// An ask was answered with what cannot be used: the next one at its place is another attempt.
     pub(crate) fn spend_attempt(&mut self, ask: &AskId) {
-        let place = Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() };
-        *self.spent_attempts.entry(place).or_insert(0) += 1;
+        *self.spent_attempts.entry(Place::of(ask)).or_insert(0) += 1;
     }
 
     fn keep_time(&mut self, record: &Record) {

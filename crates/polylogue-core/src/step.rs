@@ -76,6 +76,8 @@ pub struct Answer {
     /// Of the tries before it that came to nothing.
     pub wasted: Usage,
     pub retries: u32,
+    /// Whether it broke off because the output limit was reached.
+    pub is_full: bool,
 }
 
 /// Why everything was dropped.

@@ -267,6 +267,21 @@ fn a_re_ask_names_the_error_and_stays_in_the_thread() {
 }
 
 #[test]
+fn a_reply_that_broke_off_is_asked_for_again_with_more_room() {
+    for (broke_off, room) in [(true, 4_096), (false, 2_048)] {
+        let mut play = Play::start(chorus(2)).unwrap();
+        let ask = play.begin().remove(0);
+        match broke_off {
+            true => play.answer_in_part(&ask, "Let me think about"),
+            false => play.answer(&ask, "Let me think about"),
+        }
+        let again = play.begin().remove(0);
+        assert_eq!((again.id.agent, again.id.attempt), (ask.id.agent, 2));
+        assert_eq!(again.request.max_output_tokens(), room);
+    }
+}
+
+#[test]
 fn lines_keep_to_their_length_and_their_speaker() {
     let long = "A sentence of some length that says nothing in particular. ".repeat(20);
     let reply = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {

@@ -104,7 +104,14 @@ fn following(event: &Event) -> Option<Event> {
         }
         Event::Asked { .. } => {
             let repairs = vec![Repair::Fence, Repair::Comma];
-            Some(Event::Answered { ask, text: "{\"a\": \"\\u0000\"}\0\r\n".into(), usage, retries: 1, repairs })
+            Some(Event::Answered {
+                ask,
+                text: "{\"a\": \"\\u0000\"}\0\r\n".into(),
+                usage,
+                retries: 1,
+                repairs,
+                is_full: true,
+            })
         }
         Event::Answered { .. } => {
             let failure = CallFailure { kind: FailureKind::RateLimited, message: "späte".to_owned() };

@@ -416,7 +416,7 @@ impl Rules for Chorus {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
+            Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Clipped { line, is_made } => Ok(Reaction::events(self.clipped(stage, line, is_made))),
             Happened::Heard { .. } => Ok(Reaction::default()),

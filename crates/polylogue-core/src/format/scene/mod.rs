@@ -437,7 +437,7 @@ impl Rules for Scene {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
+            Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
