@@ -287,7 +287,13 @@ impl Conversation {
         if let Some(reason) = self.stage.ended() {
             self.rules.may_resume(&self.stage, reason, &change)?;
         }
-        Ok(vec![Event::Resumed { version: VERSION, change }])
+        let follows = self.goes_on(&change);
+        Ok(followed(Event::Resumed { version: VERSION, change }, follows))
+    }
+
+    /// What follows from a resume or a fork with this change.
+    pub(crate) fn goes_on(&self, change: &Change) -> Vec<Event> {
+        self.rules.goes_on(&self.stage, change)
     }
 
     fn ended(&self, reason: Reason) -> Event {

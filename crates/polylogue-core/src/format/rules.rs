@@ -112,6 +112,11 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
         if may { Ok(()) } else { Err(Rejected::StillAtLimit(reason)) }
     }
 
+    /// What follows when the session goes on with this change. It changes nothing.
+    fn goes_on(&self, _stage: &Stage, _change: &Change) -> Vec<Event> {
+        Vec::new()
+    }
+
     /// How many rounds or beats there are at most, where the format counts any.
     fn bound(&self) -> Option<u32> {
         None

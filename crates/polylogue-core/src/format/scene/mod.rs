@@ -55,7 +55,7 @@ use crate::{
     id::{AgentId, AskId, LineId, PersonId},
     line::{Delivery, Line, LineKind, Speaker},
     reason::{Ending, Reason},
-    setup::BadSetup,
+    setup::{BadSetup, Change},
     stage::{Stage, Words},
     step::Rejected,
 };
@@ -207,10 +207,8 @@ impl Scene {
             beats: 0,
             over: None,
         };
-        if let WorldEvents::At(events) = &settings.events {
-            for event in events.iter().filter(|event| event.beat == 0) {
-                stage.say(started, Words::of(Speaker::Moderator, kind::EVENT, event.text.clone()));
-            }
+        for text in settings.events.scheduled(0) {
+            stage.say(started, Words::of(Speaker::Moderator, kind::EVENT, text));
         }
         scene.begin(stage, 0, settings.opening().as_slice());
         scene
@@ -230,8 +228,10 @@ impl Scene {
 
     /// Opens a beat for everybody; the first is the initial speaker's alone, if there is one.
     fn begin(&mut self, stage: &Stage, beat: u32, notes: &[Note]) {
+        // A beat that begins with a resume begins again after what happens in the world before it.
+        let before = if beat == self.beat { self.begins[0] } else { self.begins[1] };
+        self.begins = [before, stage.transcript().lines().len()];
         self.beat = beat;
-        self.begins = [self.begins[1], stage.transcript().lines().len()];
         for at in 0..self.players.len() {
             let plays = beat > 0 || self.settings.initial_speaker.as_ref().is_none_or(|id| *id == self.players[at].id);
             if !plays {
@@ -298,19 +298,25 @@ impl Scene {
         self.players.iter_mut().for_each(|player| player.owes_memory = owes);
     }
 
-    /// A scene that could not go on for want of beats or of anybody to ask goes on with another beat.
-    fn go_on(&mut self, stage: &Stage) {
-        let is_open = match self.over {
-            Some(reason::MAX_BEATS_EXCEEDED) => self.beat + 1 < self.max_beats,
-            Some(Reason::FAILED) => {
-                self.pace.reach_again();
-                true
-            }
-            _ => false,
+    /// The beat that a scene goes on with that could not go on for want of beats or of anybody to ask.
+    fn next_beat(&self, change: &Change) -> Option<u32> {
+        let next = self.beat + 1;
+        let is_open = match self.over? {
+            reason::MAX_BEATS_EXCEEDED => next < change.max_rounds.unwrap_or(self.max_beats),
+            reason => reason == Reason::FAILED,
         };
-        if is_open {
+        is_open.then_some(next)
+    }
+
+    fn go_on(&mut self, stage: &Stage, change: &Change) {
+        let next = self.next_beat(change);
+        self.max_beats = change.max_rounds.unwrap_or(self.max_beats);
+        if let Some(beat) = next {
+            if self.over == Some(Reason::FAILED) {
+                self.pace.reach_again();
+            }
             self.over = None;
-            self.begin(stage, self.beat + 1, &[]);
+            self.begin(stage, beat, &[]);
         }
     }
 
@@ -449,6 +455,17 @@ impl Rules for Scene {
         Err(Rejected::NotYourTurn(who.clone()))
     }
 
+    /// What was to happen in the world before the beat that it goes on with.
+    fn goes_on(&self, _: &Stage, change: &Change) -> Vec<Event> {
+        let Some(beat) = self.next_beat(change) else { return Vec::new() };
+        let mut events: Vec<Event> =
+            self.settings.events.scheduled(beat).map(|text| by_moderator(kind::EVENT, text, None)).collect();
+        if !events.is_empty() {
+            events.push(Event::decision(Decision::BeatBegun { beat, notes: Vec::new() }));
+        }
+        events
+    }
+
     fn bound(&self) -> Option<u32> {
         Some(self.max_beats)
     }
@@ -494,8 +511,7 @@ impl Rules for Scene {
                 }
             }
             Event::Resumed { change, .. } | Event::Forked { change, .. } => {
-                self.max_beats = change.max_rounds.unwrap_or(self.max_beats);
-                self.go_on(stage);
+                self.go_on(stage, change);
             }
             Event::Started { .. }
             | Event::Asked { .. }
