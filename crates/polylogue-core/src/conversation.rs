@@ -174,7 +174,12 @@ impl Conversation {
         }
         if let Some(reason) = self.stage.ended() {
             return match input {
-                Input::HumanSaid { who, text, origin } => self.on_human_after(reason, who, text, origin),
+                Input::HumanSaid { who, text, origin } => {
+                    self.on_human_after(reason, who, text, origin, Change::default())
+                }
+                Input::Reopened { who, text, change } => {
+                    self.on_human_after(reason, who, text, Origin::default(), change)
+                }
                 Input::Proposed { decision } => self.on_proposal(&decision),
                 _ => Err(Rejected::Ended(reason)),
             };
@@ -197,6 +202,7 @@ impl Conversation {
                 Ok(followed(Event::ClipFailed { line, error }, follows.events))
             }
             Input::HumanSaid { who, text, origin } => self.on_human(who, text, origin),
+            Input::Reopened { who, text, .. } => self.on_human(who, text, Origin::default()),
             Input::Proposed { decision } => self.on_proposal(&decision),
             Input::Halted { why, cut } => Ok(self.on_halt(why, cut)),
             Input::ResumePressed { .. } => unreachable!("handled above"),
@@ -237,10 +243,15 @@ impl Conversation {
         who: PersonId,
         text: Arc<str>,
         origin: Origin,
+        mut change: Change,
     ) -> Result<Vec<Event>, Rejected> {
         self.rules.may_reopen(&self.stage, reason)?;
         self.must_be_sayable(&who, &text)?;
-        let resumed = Event::Resumed { version: VERSION, change: Change::default() };
+        self.check_change(&change)?;
+        // A new message is spoken as the session was set up, unless the person says otherwise.
+        let speech = change.speech.unwrap_or(self.stage.setup().speech);
+        change.speech = (speech != self.stage.speaks()).then_some(speech);
+        let resumed = Event::Resumed { version: VERSION, change };
         Ok(vec![resumed, Event::HumanSpoke { who, text, origin }])
     }
 

@@ -248,6 +248,9 @@ pub struct Change {
     pub max_rounds: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recast: Vec<Recast>,
+    /// Whether lines become clips.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speech: Option<bool>,
 }
 
 /// Another model for an agent.

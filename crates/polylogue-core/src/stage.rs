@@ -35,6 +35,8 @@ pub struct Stage {
     spent_attempts: BTreeMap<Place, u32>,
     /// Places where an answer broke off at the output limit.
     full: BTreeSet<Place>,
+    /// Whether lines become clips.
+    speaks: bool,
     wanted_clips: BTreeSet<LineId>,
     /// What was said with a key, by the key.
     keys: BTreeMap<Arc<str>, LineId>,
@@ -112,6 +114,7 @@ impl Stage {
             open: Vec::new(),
             spent_attempts: BTreeMap::new(),
             full: BTreeSet::new(),
+            speaks: setup.speech,
             wanted_clips: BTreeSet::new(),
             keys: BTreeMap::new(),
             failures: Vec::new(),
@@ -204,8 +207,14 @@ impl Stage {
         &self.templates
     }
 
+    /// Whether lines become clips from here on.
+    pub fn speaks(&self) -> bool {
+        self.speaks
+    }
+
+    /// The clips that are to be made. Those of a session that has fallen silent wait until it speaks again.
     pub(crate) fn wanted_clips(&self) -> impl Iterator<Item = LineId> + '_ {
-        self.wanted_clips.iter().copied()
+        self.wanted_clips.iter().copied().filter(|_| self.speaks)
     }
 
     pub(crate) fn is_open(&self, ask: &AskId) -> bool {
@@ -352,7 +361,7 @@ impl Stage {
     pub(crate) fn say(&mut self, record: &Record, words: Words) {
         let Words { speaker, kind, text, ask, to, voice, delivery } = words;
         let id = self.transcript.next_id();
-        let wanted = self.setup.speech && kind.is_spoken();
+        let wanted = self.speaks && kind.is_spoken();
         if wanted {
             self.wanted_clips.insert(id);
         }
@@ -423,6 +432,7 @@ impl Stage {
         if let Some(limits) = change.limits {
             self.limits = limits;
         }
+        self.speaks = change.speech.unwrap_or(self.speaks);
         for recast in &change.recast {
             self.cast.recast(recast);
         }

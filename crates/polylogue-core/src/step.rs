@@ -53,6 +53,12 @@ pub enum Input {
         text: Arc<str>,
         origin: Origin,
     },
+    /// A person speaks to a session that is over, which goes on with this change.
+    Reopened {
+        who: PersonId,
+        text: Arc<str>,
+        change: Change,
+    },
     /// Somebody outside wants the format to decide this.
     Proposed {
         decision: Decision,

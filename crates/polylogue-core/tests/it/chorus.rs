@@ -2,7 +2,7 @@
 
 use crate::support::{Play, chorus, comment_on, said, spoken, text};
 use polylogue_core::{
-    Event, Input, Reason, Record, Rejected, Setup, Step,
+    Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup, Step,
     ask::{Ask, Role},
     event::{CallFailure, FailureKind},
     format::chorus::{ChorusStream, Decision, Manifest, Settings, purpose},
@@ -337,6 +337,27 @@ fn without_speech_there_is_no_audio_event() {
     let silent = Setup { speech: false, ..chorus(6) };
     let play = play(Play::start(silent).unwrap(), |ask| Some(good(ask, 6)), |_| true);
     assert!(stream(&play.records).iter().all(|event| !event.contains("audio")));
+}
+
+#[test]
+fn a_session_that_goes_on_falls_silent_and_speaks_again() {
+    let silent = Change { speech: Some(false), ..Change::default() };
+    // A chorus that is stopped with clips to be made.
+    let mut play = Play::start(chorus(2)).unwrap();
+    for ask in play.begin() {
+        play.answer(&ask, &good(&ask, 2));
+    }
+    assert_eq!(wanted(&play), [LineId(2), LineId(3)]);
+    play.give(Input::Halted { why: Halt::StopPressed, cut: Vec::new() }).unwrap();
+    play.give(Input::ResumePressed { change: silent }).unwrap();
+    assert_eq!(wanted(&play), []);
+    let mut over = self::play(play, |ask| Some(good(ask, 2)), |_| true);
+    assert_eq!(over.conversation.stage().ended(), Some(Reason::COMPLETED));
+    assert!(stream(&over.records).iter().all(|event| !event.contains("audio")));
+    // The next message is spoken as the session was set up, and so is what was left.
+    over.give(said("you", "And a house?")).unwrap();
+    assert_eq!(wanted(&over), [LineId(2), LineId(3)]);
+    assert_eq!(Conversation::replay(&over.records).unwrap(), over.conversation);
 }
 
 #[test]

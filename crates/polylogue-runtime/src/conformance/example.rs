@@ -93,7 +93,7 @@ fn following(event: &Event) -> Option<Event> {
     match event {
         Event::Started { .. } => {
             let recast = vec![Recast { agent: agent(), model: "a/b".parse().expect("a model"), price: None }];
-            let change = Change { limits: Some(Limits::default()), max_rounds: Some(9), recast };
+            let change = Change { limits: Some(Limits::default()), max_rounds: Some(9), recast, speech: Some(false) };
             Some(Event::Forked { version: VERSION, from: id(0), at: Seq(7), change })
         }
         Event::Forked { .. } => Some(resumed()),

@@ -216,7 +216,7 @@ impl Chorus {
         let mut decisions = vec![Decision::TurnEnded { turn, slots }];
         let is_spoken_now =
             |event: &Event| matches!(event, Event::LineSpoken { ask: Some(ask), .. } if ask.turn == turn);
-        if stage.setup().speech && !events.iter().any(is_spoken_now) && !wanted_in(stage, turn, None) {
+        if stage.speaks() && !events.iter().any(is_spoken_now) && !wanted_in(stage, turn, None) {
             decisions.push(Decision::TurnVoiced { turn, clips: made_in(stage, turn) });
         }
         match Phase::at(turn) {
