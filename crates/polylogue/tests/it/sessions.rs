@@ -29,6 +29,25 @@ fn a_replay_is_the_same_and_calls_no_model() {
 }
 
 #[test]
+fn a_reply_that_broke_off_is_asked_for_again_and_recorded() {
+    let folder = Folder::new();
+    folder.write(
+        "replies.yaml",
+        "log: calls.jsonl\nreplies:\n- {attempt: 1, full: true, reply: '{\"message\": \"Once upon'}\n\
+         - {reply: {message: Once upon a time., final: true}}\n",
+    );
+    let run = folder.run(&["collaborate", "Go.", "--model", "script/replies.yaml"]);
+    assert_eq!((run.status, run.reason()), (0, "final"), "{}", run.stderr);
+    assert!(run.said().iter().any(|line| line.ends_with("(message): Once upon a time.")), "{:?}", run.said());
+    let estimates = run.lines.iter().filter(|line| line["type"] == "asked").map(|line| &line["estimate"]["output"]);
+    assert_eq!(estimates.collect::<Vec<_>>(), [&json!(2_048), &json!(4_096)]);
+    let answered: Vec<_> = run.lines.iter().filter(|line| line["type"] == "answered").collect();
+    assert_eq!((answered.len(), &answered[0]["isFull"], answered[1].get("isFull")), (2, &json!(true), None));
+    assert!(run.lines.iter().any(|line| line["decision"] == "reasked"), "{:?}", run.lines);
+    assert_eq!(folder.run(&["sessions", "replay", "last"]).lines, run.lines);
+}
+
+#[test]
 fn a_session_is_found_by_the_beginning_of_its_id() {
     let (folder, id) = recorded();
     for name in [&id, &id[..6], "last"] {
