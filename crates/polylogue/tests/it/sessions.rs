@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::folder::{Folder, example_config, said};
+use crate::{
+    folder::{Folder, example_config, said},
+    server::Server,
+};
 
 /// A fairy tale on record.
 fn recorded() -> (Folder, String) {
@@ -91,6 +94,38 @@ fn more_rounds_let_a_capped_session_go_on() {
     assert_eq!((same.status, &same.lines[0]["error"]["code"]), (1, &json!("CONFLICT")));
     let more = folder.run(&[&["sessions", "resume", "last", "--max-rounds", "4"], &config[..]].concat());
     assert_eq!(more.reason(), "final");
+}
+
+#[test]
+fn what_a_resume_or_a_fork_changes_is_held_to_a_setup_s_bounds() {
+    let folder = Folder::new();
+    let capped =
+        folder.run(&["collaborate", "Write a fairy tale.", "--max-rounds", "2", "--config", &example_config()]);
+    assert_eq!(capped.reason(), "cap_reached");
+    for (flags, told) in [
+        (["--max-rounds", "4294967295"], "rounds is 4294967295: choose from 1 to 10000"),
+        (["--max-rounds", "0"], "rounds is 0"),
+        (["--max-seconds", "0"], "max_seconds is 0"),
+        (["--max-tokens", "0"], "max_tokens is 0"),
+    ] {
+        for command in [&["sessions", "resume", "last"][..], &["sessions", "fork", "last", "--at", "4"]] {
+            let run = folder.run(&[command, &flags].concat());
+            let error = &run.lines[0]["error"];
+            assert_eq!((run.status, &error["code"]), (2, &json!("INVALID_CONFIG")), "{command:?} {flags:?}");
+            assert!(error["message"].as_str().unwrap().contains(told), "{error}");
+        }
+    }
+    let server = Server::start(&folder, &[]);
+    let id = capped.result()["sessionId"].as_str().unwrap();
+    for max_rounds in [4_294_967_295_u32, 0] {
+        for (route, body) in
+            [("resume", json!({"maxRounds": max_rounds})), ("fork", json!({"at": 4, "maxRounds": max_rounds}))]
+        {
+            let (status, answer) = server.post(&format!("/v1/sessions/{id}/{route}"), &body);
+            assert_eq!((status, &answer["error"]["code"]), (400, &json!("INVALID_CONFIG")), "{route} {answer}");
+        }
+    }
+    assert_eq!(folder.run(&["sessions", "list"]).lines.len(), 1, "nothing was begun");
 }
 
 #[test]
