@@ -44,6 +44,14 @@ impl Request {
         self.sampling.max_output_tokens.unwrap_or(Self::DEFAULT_OUTPUT_TOKENS)
     }
 
+    /// The output tokens for another try at an answer that broke off: up to four times as many while that is little,
+    /// since many models have a limit of their own.
+    pub(crate) fn more_output_tokens(&self) -> u32 {
+        const LITTLE: u32 = 4_096;
+        let now = self.max_output_tokens();
+        now.saturating_mul(4).min(LITTLE).max(now.saturating_mul(2))
+    }
+
     /// The most that this request can use: all of its input and all of the output it is allowed.
     pub fn estimate(&self) -> Usage {
         Usage {

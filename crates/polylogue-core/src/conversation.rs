@@ -117,8 +117,7 @@ impl Conversation {
     fn ask_within_limits(&self, places: Vec<Place>, over: Option<Reason>, steps: &mut Vec<Step>) {
         let mut committed = self.stage.committed();
         for place in places {
-            let id = self.stage.ask_at(place);
-            let ask = Ask { request: self.rules.request(&self.stage, &id), id };
+            let ask = self.ask(self.stage.ask_at(place));
             if !self.stage.is_open(&ask.id)
                 && let Err(limit) = self.stage.commit(&ask, &mut committed)
             {
@@ -126,6 +125,17 @@ impl Conversation {
             }
             steps.push(Step::Ask(ask));
         }
+    }
+
+    /// The format writes the request. What holds for every ask is added: the session's seed, and more room for an
+    /// answer that broke off for want of it.
+    fn ask(&self, id: AskId) -> Ask {
+        let mut request = self.rules.request(&self.stage, &id);
+        request.sampling.seed = Some(self.stage.setup().seed);
+        if self.stage.has_more_room(&id) {
+            request.sampling.max_output_tokens = Some(request.more_output_tokens());
+        }
+        Ask { id, request }
     }
 
     fn end_when_idle(&self, reason: Reason, steps: &mut Vec<Step>) {
@@ -164,7 +174,12 @@ impl Conversation {
         }
         if let Some(reason) = self.stage.ended() {
             return match input {
-                Input::HumanSaid { who, text, origin } => self.on_human_after(reason, who, text, origin),
+                Input::HumanSaid { who, text, origin } => {
+                    self.on_human_after(reason, who, text, origin, Change::default())
+                }
+                Input::Reopened { who, text, change } => {
+                    self.on_human_after(reason, who, text, Origin::default(), change)
+                }
                 Input::Proposed { decision } => self.on_proposal(&decision),
                 _ => Err(Rejected::Ended(reason)),
             };
@@ -187,6 +202,7 @@ impl Conversation {
                 Ok(followed(Event::ClipFailed { line, error }, follows.events))
             }
             Input::HumanSaid { who, text, origin } => self.on_human(who, text, origin),
+            Input::Reopened { who, text, .. } => self.on_human(who, text, Origin::default()),
             Input::Proposed { decision } => self.on_proposal(&decision),
             Input::Halted { why, cut } => Ok(self.on_halt(why, cut)),
             Input::ResumePressed { .. } => unreachable!("handled above"),
@@ -203,9 +219,10 @@ impl Conversation {
         self.must_be_open(&ask)?;
         let mut usage = answer.usage.unwrap_or_else(|| self.estimate(&ask, &answer.text));
         usage += answer.wasted;
-        let reaction = self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &answer.text })?;
-        let (text, retries, repairs) = (answer.text, answer.retries, reaction.repairs);
-        Ok(followed(Event::Answered { ask, text, usage, retries, repairs }, reaction.events))
+        let Answer { text, retries, is_full, .. } = answer;
+        let reaction = self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &text, is_full })?;
+        let repairs = reaction.repairs;
+        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full }, reaction.events))
     }
 
     fn on_human(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {
@@ -226,10 +243,15 @@ impl Conversation {
         who: PersonId,
         text: Arc<str>,
         origin: Origin,
+        mut change: Change,
     ) -> Result<Vec<Event>, Rejected> {
         self.rules.may_reopen(&self.stage, reason)?;
         self.must_be_sayable(&who, &text)?;
-        let resumed = Event::Resumed { version: VERSION, change: Change::default() };
+        self.check_change(&change)?;
+        // A new message is spoken as the session was set up, unless the person says otherwise.
+        let speech = change.speech.unwrap_or(self.stage.setup().speech);
+        change.speech = (speech != self.stage.speaks()).then_some(speech);
+        let resumed = Event::Resumed { version: VERSION, change };
         Ok(vec![resumed, Event::HumanSpoke { who, text, origin }])
     }
 
@@ -276,7 +298,13 @@ impl Conversation {
         if let Some(reason) = self.stage.ended() {
             self.rules.may_resume(&self.stage, reason, &change)?;
         }
-        Ok(vec![Event::Resumed { version: VERSION, change }])
+        let follows = self.goes_on(&change);
+        Ok(followed(Event::Resumed { version: VERSION, change }, follows))
+    }
+
+    /// What follows from a resume or a fork with this change.
+    pub(crate) fn goes_on(&self, change: &Change) -> Vec<Event> {
+        self.rules.goes_on(&self.stage, change)
     }
 
     fn ended(&self, reason: Reason) -> Event {

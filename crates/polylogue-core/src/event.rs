@@ -59,6 +59,9 @@ pub enum Event {
         retries: u32,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         repairs: Vec<Repair>,
+        /// Whether it broke off because the output limit was reached.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_full: bool,
     },
     /// The call failed for good, after its bounded retries.
     AskFailed {

@@ -89,6 +89,9 @@ pub struct Sampling {
     pub max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
+    /// What a model draws from, where it lets others choose that: an ask has its session's seed here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 /// A participant that a model plays.
@@ -245,6 +248,9 @@ pub struct Change {
     pub max_rounds: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recast: Vec<Recast>,
+    /// Whether lines become clips.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speech: Option<bool>,
 }
 
 /// Another model for an agent.

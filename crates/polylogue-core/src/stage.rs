@@ -33,6 +33,10 @@ pub struct Stage {
     open: Vec<Open>,
     /// Asks at a place that came to nothing.
     spent_attempts: BTreeMap<Place, u32>,
+    /// Places where an answer broke off at the output limit.
+    full: BTreeSet<Place>,
+    /// Whether lines become clips.
+    speaks: bool,
     wanted_clips: BTreeSet<LineId>,
     /// What was said with a key, by the key.
     keys: BTreeMap<Arc<str>, LineId>,
@@ -109,6 +113,8 @@ impl Stage {
             ledger: Ledger::default(),
             open: Vec::new(),
             spent_attempts: BTreeMap::new(),
+            full: BTreeSet::new(),
+            speaks: setup.speech,
             wanted_clips: BTreeSet::new(),
             keys: BTreeMap::new(),
             failures: Vec::new(),
@@ -201,8 +207,14 @@ impl Stage {
         &self.templates
     }
 
+    /// Whether lines become clips from here on.
+    pub fn speaks(&self) -> bool {
+        self.speaks
+    }
+
+    /// The clips that are to be made. Those of a session that has fallen silent wait until it speaks again.
     pub(crate) fn wanted_clips(&self) -> impl Iterator<Item = LineId> + '_ {
-        self.wanted_clips.iter().copied()
+        self.wanted_clips.iter().copied().filter(|_| self.speaks)
     }
 
     pub(crate) fn is_open(&self, ask: &AskId) -> bool {
@@ -224,6 +236,11 @@ impl Stage {
     pub(crate) fn ask_at(&self, place: Place) -> AskId {
         let attempt = self.spent_attempts.get(&place).copied().unwrap_or(0) + 1;
         AskId { purpose: place.purpose, turn: place.turn, agent: place.agent, attempt }
+    }
+
+    /// Whether an ask has a higher output limit, because an earlier answer at its place broke off.
+    pub(crate) fn has_more_room(&self, ask: &AskId) -> bool {
+        !self.full.is_empty() && self.full.contains(&Place::of(ask))
     }
 
     /// What has been used, with everything under way counted at its highest.
@@ -292,7 +309,10 @@ impl Stage {
                 let cost = self.cost_of(&ask.agent, estimate);
                 self.open.push(Open { ask: ask.clone(), estimate: *estimate, cost });
             }
-            Event::Answered { ask, usage, .. } => {
+            Event::Answered { ask, usage, is_full, .. } => {
+                if *is_full {
+                    self.full.insert(Place::of(ask));
+                }
                 self.close(ask);
                 self.charge(ask, usage);
             }
@@ -341,7 +361,7 @@ impl Stage {
     pub(crate) fn say(&mut self, record: &Record, words: Words) {
         let Words { speaker, kind, text, ask, to, voice, delivery } = words;
         let id = self.transcript.next_id();
-        let wanted = self.setup.speech && kind.is_spoken();
+        let wanted = self.speaks && kind.is_spoken();
         if wanted {
             self.wanted_clips.insert(id);
         }
@@ -392,8 +412,7 @@ impl Stage {
 
     /// An ask was answered with what cannot be used: the next one at its place is another attempt.
     pub(crate) fn spend_attempt(&mut self, ask: &AskId) {
-        let place = Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() };
-        *self.spent_attempts.entry(place).or_insert(0) += 1;
+        *self.spent_attempts.entry(Place::of(ask)).or_insert(0) += 1;
     }
 
     fn keep_time(&mut self, record: &Record) {
@@ -413,6 +432,7 @@ impl Stage {
         if let Some(limits) = change.limits {
             self.limits = limits;
         }
+        self.speaks = change.speech.unwrap_or(self.speaks);
         for recast in &change.recast {
             self.cast.recast(recast);
         }

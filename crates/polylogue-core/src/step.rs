@@ -53,6 +53,12 @@ pub enum Input {
         text: Arc<str>,
         origin: Origin,
     },
+    /// A person speaks to a session that is over, which goes on with this change.
+    Reopened {
+        who: PersonId,
+        text: Arc<str>,
+        change: Change,
+    },
     /// Somebody outside wants the format to decide this.
     Proposed {
         decision: Decision,
@@ -76,6 +82,8 @@ pub struct Answer {
     /// Of the tries before it that came to nothing.
     pub wasted: Usage,
     pub retries: u32,
+    /// Whether it broke off because the output limit was reached.
+    pub is_full: bool,
 }
 
 /// Why everything was dropped.

@@ -3,6 +3,8 @@
 use polylogue_core::ledger::Usage;
 use polylogue_runtime::port::{CallError, Deltas, Reply};
 
+use crate::connector::Reported;
+
 /// How a model came to the end of its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -89,6 +91,24 @@ impl<'a> Answer<'a> {
         self.bill(usage);
     }
 
+    /// What a provider reports of the usage, which is nothing when no token was counted: some servers send zeros
+    /// for "I do not know". What makes no sense is estimated, and so is all that was reported before it.
+    pub(crate) fn reported(&mut self, reported: Reported<impl Into<Usage>>) {
+        match reported {
+            Reported::Nothing => {}
+            Reported::Counts(counts) => {
+                let usage: Usage = counts.into();
+                if usage.total() > 0 {
+                    self.usage(usage);
+                }
+            }
+            Reported::Nonsense => {
+                tracing::debug!("the provider reports a usage that counts no tokens: it is estimated");
+                self.usage = None;
+            }
+        }
+    }
+
     /// Keeps the bill current, so that it stands when the stream is cut or the call is dropped. Before the end
     /// the provider has counted only part of the output: what came is counted from the text.
     fn bill(&self, usage: Usage) {
@@ -128,7 +148,9 @@ impl<'a> Answer<'a> {
             self.emit(&held);
         }
         if !self.text.trim().is_empty() {
-            return Ok(Reply { text: self.text.into(), usage: self.usage });
+            // What a stop sequence ended is whole.
+            let is_full = end == End::OutputFull && !self.stopped;
+            return Ok(Reply { text: self.text.into(), usage: self.usage, is_full });
         }
         Err(match end {
             End::OutputFull => CallError::Unavailable(

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     answer::{Answer, End},
-    connector::{Dialect, Outgoing, Reader, Unreadable, tokens},
+    connector::{Count, Dialect, Outgoing, Reader, Reported, Unreadable, tokens},
     frames::Framing,
     params::{Names, Param, Params},
     schema::{self, Lengths},
@@ -159,12 +159,14 @@ enum Event {
     },
     MessageDelta {
         delta: Stopped,
-        usage: Option<WireUsage>,
+        #[serde(default)]
+        usage: Reported<WireUsage>,
     },
     /// A whole message, from a server that does not stream.
     Message {
         content: Vec<Block>,
-        usage: Option<WireUsage>,
+        #[serde(default)]
+        usage: Reported<WireUsage>,
         #[serde(flatten)]
         stopped: Stopped,
     },
@@ -174,7 +176,8 @@ enum Event {
 
 #[derive(Deserialize)]
 struct Started {
-    usage: Option<WireUsage>,
+    #[serde(default)]
+    usage: Reported<WireUsage>,
 }
 
 #[derive(Deserialize)]
@@ -202,16 +205,16 @@ struct StopDetails {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 pub(crate) struct WireUsage {
-    input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
+    input_tokens: Option<Count>,
+    cache_creation_input_tokens: Option<Count>,
+    cache_read_input_tokens: Option<Count>,
+    output_tokens: Option<Count>,
     output_tokens_details: Option<OutputDetails>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 struct OutputDetails {
-    thinking_tokens: Option<u64>,
+    thinking_tokens: Option<Count>,
 }
 
 impl WireUsage {
@@ -248,11 +251,14 @@ struct Events {
 }
 
 impl Events {
-    fn count(&mut self, usage: Option<WireUsage>, answer: &mut Answer<'_>) {
-        if let Some(usage) = usage {
-            self.usage = self.usage.updated(usage);
-            answer.usage(self.usage.into());
-        }
+    fn count(&mut self, usage: Reported<WireUsage>, answer: &mut Answer<'_>) {
+        answer.reported(match usage {
+            Reported::Counts(later) => {
+                self.usage = self.usage.updated(later);
+                Reported::Counts(self.usage)
+            }
+            other => other,
+        });
     }
 }
 

@@ -25,6 +25,7 @@ use tokio::{
 use crate::{
     answer::{Answer, End},
     anthropic,
+    connector::{Count, Reported, tokens},
     secret::Secret,
     settings::CommandSettings,
 };
@@ -104,11 +105,8 @@ impl Model for Command {
         let output = timeout(limit, self.run(&request(&call.ask))).await.map_err(|_| CallError::Timeout(limit))??;
         let said: Said = serde_json::from_slice(&output)
             .map_err(|_| CallError::BadResponse("the program's output is no JSON reply".to_owned()))?;
-        let usage = said.usage();
         let mut answer = Answer::new(&call.deltas, &call.ask.request.sampling.stop);
-        if let Some(usage) = usage {
-            answer.usage(usage);
-        }
+        answer.reported(said.usage);
         let text = said.text().map_err(|problem| {
             CallError::BadResponse(self.keys.iter().fold(problem, |problem, key| key.scrub(&problem)))
         })?;
@@ -154,33 +152,33 @@ struct Said {
     #[serde(default)]
     is_error: bool,
     error: Option<String>,
-    usage: Option<SaidUsage>,
+    #[serde(default)]
+    usage: Reported<SaidUsage>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum SaidUsage {
-    Ours {
-        input: u64,
-        output: u64,
-        #[serde(default)]
-        cached: u64,
-        #[serde(default)]
-        reasoning: u64,
-    },
+    Ours { input: Count, output: Count, cached: Option<Count>, reasoning: Option<Count> },
     Claude(anthropic::WireUsage),
 }
 
-impl Said {
-    fn usage(&self) -> Option<Usage> {
-        match *self.usage.as_ref()? {
-            SaidUsage::Ours { input, output, cached, reasoning } => {
-                Some(Usage { input, output, cached, reasoning, ..Usage::default() })
-            }
-            SaidUsage::Claude(usage) => Some(usage.into()),
+impl From<SaidUsage> for Usage {
+    fn from(said: SaidUsage) -> Usage {
+        match said {
+            SaidUsage::Ours { input, output, cached, reasoning } => Usage {
+                input: tokens(Some(input)),
+                output: tokens(Some(output)),
+                cached: tokens(cached),
+                reasoning: tokens(reasoning),
+                ..Usage::default()
+            },
+            SaidUsage::Claude(usage) => usage.into(),
         }
     }
+}
 
+impl Said {
     fn text(self) -> Result<String, String> {
         if self.is_error || self.error.is_some() {
             return Err(self.error.or(self.result).unwrap_or_else(|| "the program reports an error".to_owned()));

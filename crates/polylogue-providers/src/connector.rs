@@ -3,8 +3,9 @@
 //! A [`Dialect`] knows a vendor's wire form and nothing else; everything that happens around it is here.
 
 use async_trait::async_trait;
-use polylogue_core::{ask::Request, ledger::Usage};
+use polylogue_core::ask::Request;
 use polylogue_runtime::port::{Call, CallError, Model, Reply};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
@@ -165,12 +166,43 @@ fn malformed(problem: &str) -> CallError {
     CallError::BadResponse(format!("it is not what this provider sends ({problem})"))
 }
 
-/// The counts of tokens that an answer reports, as the ledger has them.
-pub(crate) fn tokens(count: Option<u64>) -> u64 {
-    count.unwrap_or_default()
+/// What an answer says about its usage. The answer is good whatever it says there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Reported<T> {
+    #[default]
+    Nothing,
+    Counts(T),
+    /// Something that counts no tokens: a negative number, a fraction, a text.
+    Nonsense,
 }
 
-/// The usage is nothing when no token was counted: some servers send zeros for "I do not know".
-pub(crate) fn counted(usage: Usage) -> Option<Usage> {
-    (usage.total() > 0).then_some(usage)
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Reported<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(match Value::deserialize(from)? {
+            Value::Null => Reported::Nothing,
+            said => serde_json::from_value(said).map_or(Reported::Nonsense, Reported::Counts),
+        })
+    }
+}
+
+/// A count of tokens that can be believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u64")]
+pub(crate) struct Count(u64);
+
+impl Count {
+    /// No model reads or writes as much at once.
+    const MOST: u64 = 1 << 40;
+}
+
+impl TryFrom<u64> for Count {
+    type Error = &'static str;
+    fn try_from(count: u64) -> Result<Count, Self::Error> {
+        if count <= Self::MOST { Ok(Count(count)) } else { Err("more tokens than there can be") }
+    }
+}
+
+/// The counts of tokens that an answer reports, as the ledger has them.
+pub(crate) fn tokens(count: Option<Count>) -> u64 {
+    count.unwrap_or_default().0
 }

@@ -60,8 +60,11 @@ impl Fault {
             retry_after = retry_after.or(detail["retryDelay"].as_str().and_then(seconds));
         }
         // A stream says the status inside the error, if at all.
-        let status = if status >= 400 { status } else { error["code"].as_u64().unwrap_or(0) as u16 };
-        let message = message.map(without_echo).unwrap_or_else(|| format!("HTTP status {status}"));
+        let status = if status > 0 { status } else { error["code"].as_u64().unwrap_or(0) as u16 };
+        let message = message.map(without_echo).unwrap_or_else(|| match status {
+            0 => "no reason is given".to_owned(),
+            status => format!("HTTP status {status}"),
+        });
         let message = key.map_or_else(|| message.clone(), |key| key.scrub(&message));
         let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
         let param = error["param"].as_str().map(str::to_owned).or(detail_param);
@@ -183,7 +186,13 @@ impl From<Fault> for CallError {
         ];
         let Fault { status, retry_after, .. } = fault;
         let message = fault.message.clone();
-        if fault.says(&REFUSED) {
+        if (300..400).contains(&status) {
+            // Neither where it leads nor what the server says of it: an address may carry a secret.
+            CallError::Unavailable(format!(
+                "the provider's address redirects (HTTP status {status}), and a key is not sent on: set base_url to \
+                 the address that it leads to"
+            ))
+        } else if fault.says(&REFUSED) {
             CallError::Refused(message)
         } else if matches!(status, 401 | 403) || fault.says(&KEY) {
             CallError::Unauthorized(message)

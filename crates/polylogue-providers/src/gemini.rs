@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     answer::{Answer, End},
-    connector::{Dialect, Outgoing, Reader, Unreadable, counted, tokens},
+    connector::{Count, Dialect, Outgoing, Reader, Reported, Unreadable, tokens},
     frames::Framing,
     params::{Names, Param, Params},
     schema::{self, Lengths},
@@ -165,7 +165,8 @@ struct Chunk {
     #[serde(default)]
     candidates: Vec<Candidate>,
     prompt_feedback: Option<PromptFeedback>,
-    usage_metadata: Option<WireUsage>,
+    #[serde(default)]
+    usage_metadata: Reported<WireUsage>,
 }
 
 #[derive(Deserialize)]
@@ -198,11 +199,11 @@ struct PromptFeedback {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireUsage {
-    prompt_token_count: Option<u64>,
-    cached_content_token_count: Option<u64>,
-    candidates_token_count: Option<u64>,
-    thoughts_token_count: Option<u64>,
-    tool_use_prompt_token_count: Option<u64>,
+    prompt_token_count: Option<Count>,
+    cached_content_token_count: Option<Count>,
+    candidates_token_count: Option<Count>,
+    thoughts_token_count: Option<Count>,
+    tool_use_prompt_token_count: Option<Count>,
 }
 
 impl From<WireUsage> for Usage {
@@ -246,9 +247,7 @@ impl Reader for Chunks {
                 answer.end(end(&reason, candidate.finish_message));
             }
         }
-        if let Some(usage) = chunk.usage_metadata.and_then(|usage| counted(usage.into())) {
-            answer.usage(usage);
-        }
+        answer.reported(chunk.usage_metadata);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     answer::{Answer, End},
-    connector::{Dialect, Outgoing, Reader, Unreadable, counted, tokens},
+    connector::{Count, Dialect, Outgoing, Reader, Reported, Unreadable, tokens},
     fault::Fault,
     frames::Framing,
     openai::{self, OpenAi},
@@ -96,8 +96,18 @@ struct Line {
     #[serde(default)]
     done: bool,
     done_reason: Option<String>,
-    prompt_eval_count: Option<u64>,
-    eval_count: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct WireUsage {
+    prompt_eval_count: Option<Count>,
+    eval_count: Option<Count>,
+}
+
+impl From<WireUsage> for Usage {
+    fn from(wire: WireUsage) -> Usage {
+        Usage { input: tokens(wire.prompt_eval_count), output: tokens(wire.eval_count), ..Usage::default() }
+    }
 }
 
 #[derive(Deserialize)]
@@ -115,16 +125,14 @@ impl Reader for Lines {
         if document.get("message").is_none() && document.get("done").is_none() {
             return Err(Unreadable::Malformed("no message".to_owned()));
         }
+        // The counts are members of the line itself.
+        let usage: Reported<WireUsage> = Reported::deserialize(&document)?;
         let line: Line = serde_json::from_value(document)?;
         answer.text(line.message.and_then(|message| message.content).as_deref().unwrap_or_default());
         if line.done {
             let is_full = line.done_reason.as_deref() == Some("length");
             answer.end(if is_full { End::OutputFull } else { End::Complete });
-            let usage =
-                Usage { input: tokens(line.prompt_eval_count), output: tokens(line.eval_count), ..Usage::default() };
-            if let Some(usage) = counted(usage) {
-                answer.usage(usage);
-            }
+            answer.reported(usage);
         }
         Ok(())
     }

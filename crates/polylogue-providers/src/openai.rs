@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::family::{Family, has_schema_mode};
 use crate::{
     answer::{Answer, End},
-    connector::{Dialect, Outgoing, Reader, Unreadable, counted, tokens},
+    connector::{Count, Dialect, Outgoing, Reader, Reported, Unreadable, tokens},
     frames::Framing,
     params::{Names, Param, Params},
     schema::{self, Lengths},
@@ -162,7 +162,8 @@ fn cache_key(system: &str) -> String {
 struct Chunk {
     #[serde(default)]
     choices: Vec<Choice>,
-    usage: Option<WireUsage>,
+    #[serde(default)]
+    usage: Reported<WireUsage>,
 }
 
 #[derive(Deserialize)]
@@ -180,21 +181,21 @@ struct Delta {
 
 #[derive(Deserialize)]
 struct WireUsage {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
+    prompt_tokens: Option<Count>,
+    completion_tokens: Option<Count>,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
 }
 
 #[derive(Deserialize)]
 struct PromptDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
+    cached_tokens: Option<Count>,
+    cache_write_tokens: Option<Count>,
 }
 
 #[derive(Deserialize)]
 struct CompletionDetails {
-    reasoning_tokens: Option<u64>,
+    reasoning_tokens: Option<Count>,
 }
 
 /// `prompt_tokens` counts cached tokens too, and `completion_tokens` those of reasoning.
@@ -227,9 +228,7 @@ impl Reader for Chunks {
             return Err(Unreadable::Malformed("no choices".to_owned()));
         }
         let chunk: Chunk = serde_json::from_value(document)?;
-        if let Some(usage) = chunk.usage.and_then(|usage| counted(usage.into())) {
-            answer.usage(usage);
-        }
+        answer.reported(chunk.usage);
         let Some(choice) = chunk.choices.into_iter().next() else { return Ok(()) };
         if let Some(delta) = choice.delta {
             answer.text(delta.content.as_deref().unwrap_or_default());

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use polylogue_core::{Answer, Input, ask::Ask, ledger::Usage};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::port::{Call, CallError, Deltas, Model};
+use crate::port::{Call, CallError, Deltas, Model, Reply};
 
 /// How often a passing failure is tried again, and how long is waited in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,8 @@ pub(crate) async fn perform(
         drop(admission);
         let error = match tried.unwrap_or(Err(CallError::Timeout(time_limit))) {
             Ok(reply) => {
-                let answer = Answer { text: reply.text, usage: reply.usage, wasted, retries: call.retry };
+                let Reply { text, usage, is_full } = reply;
+                let answer = Answer { text, usage, wasted, retries: call.retry, is_full };
                 return Input::Answered { ask: call.ask.id, answer };
             }
             Err(error) => error,
@@ -87,7 +88,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::port::{Admission, Reply};
+    use crate::port::Admission;
 
     /// Serves after a long queue, and then takes its time.
     struct Queued {
@@ -104,7 +105,7 @@ mod tests {
 
         async fn answer(&self, _: &Call) -> Result<Reply, CallError> {
             sleep(self.takes).await;
-            Ok(Reply { text: "Done.".into(), usage: None })
+            Ok(Reply { text: "Done.".into(), ..Reply::default() })
         }
     }
 

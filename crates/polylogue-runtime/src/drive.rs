@@ -453,6 +453,7 @@ fn failed_instead(input: &Input) -> Option<Input> {
         Input::AskFailed { .. }
         | Input::ClipFailed { .. }
         | Input::HumanSaid { .. }
+        | Input::Reopened { .. }
         | Input::Proposed { .. }
         | Input::Halted { .. }
         | Input::ResumePressed { .. } => None,

@@ -353,10 +353,16 @@ impl Hub {
         self.begin_with(conversation.into(), Input::Proposed { decision }).await.map(|_| ())
     }
 
-    /// A person's words to a session that is over, where its format begins again with them. Returns the place
-    /// before what follows from them.
-    pub async fn reopen(&self, session: impl Into<Known>, who: PersonId, text: Arc<str>) -> Result<Seq, HubError> {
-        self.begin_with(session.into(), Input::HumanSaid { who, text, origin: Origin::default() }).await
+    /// A person's words to a session that is over, where its format begins again with them, and what is different
+    /// from there on. Returns the place before what follows from them.
+    pub async fn reopen(
+        &self,
+        session: impl Into<Known>,
+        who: PersonId,
+        text: Arc<str>,
+        change: Change,
+    ) -> Result<Seq, HubError> {
+        self.begin_with(session.into(), Input::Reopened { who, text, change }).await
     }
 
     /// Everything after a place of the journal: what is recorded, then what happens, to the session's last event.
@@ -480,7 +486,7 @@ impl Hub {
     async fn run_because(&self, mut conversation: Conversation, input: Input, claim: Claim) -> Result<Seq, HubError> {
         let before = conversation.stage().head();
         let was_left = conversation.stage().ended().is_none() && !conversation.stage().is_waiting();
-        let is_said = matches!(input, Input::HumanSaid { .. });
+        let is_said = matches!(input, Input::HumanSaid { .. } | Input::Reopened { .. });
         let events = conversation.on(input)?;
         if events.is_empty() {
             return Ok(before);

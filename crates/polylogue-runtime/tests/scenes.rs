@@ -69,7 +69,7 @@ impl Model for Misbehaving {
         };
         // Nothing is waited for after this: what is on the list was sent.
         self.sent.lock().unwrap().entry((seed, id.clone())).or_default().push(sent.clone());
-        Ok(Reply { text: sent.text.into(), usage: None })
+        Ok(Reply { text: sent.text.into(), ..Reply::default() })
     }
 }
 

@@ -94,7 +94,7 @@ impl Model for ChorusModel {
             }
             _ => format!(r#"{{"text": "I am {agent}.", "voice_profile": "plain"}}"#),
         };
-        Ok(Reply { text: text.into(), usage: None })
+        Ok(Reply { text: text.into(), ..Reply::default() })
     }
 }
 

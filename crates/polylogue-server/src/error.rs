@@ -132,13 +132,10 @@ impl From<HubError> for Refusal {
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Journal(error @ JournalError::Unavailable(_)) => return Refusal::unavailable(error),
             HubError::Busy(_) => Code::RateLimited,
-            HubError::BadSetup(_) => Code::InvalidConfig,
-            HubError::CannotFork(
-                CannotFork::NoSuchRecord(..)
-                | CannotFork::Complete(..)
-                | CannotFork::Unread(_)
-                | CannotFork::BadChange(_),
-            ) => Code::InvalidRequest,
+            HubError::BadSetup(_) | HubError::CannotFork(CannotFork::BadChange(_)) => Code::InvalidConfig,
+            HubError::CannotFork(CannotFork::NoSuchRecord(..) | CannotFork::Complete(..) | CannotFork::Unread(_)) => {
+                Code::InvalidRequest
+            }
             HubError::CannotFork(CannotFork::NotAJournal(_))
             | HubError::NotAJournal(_)
             | HubError::Journal(_)

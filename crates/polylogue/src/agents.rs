@@ -105,7 +105,8 @@ pub(crate) fn model_of(table: &AgentTable, config: &Config) -> Result<ModelRef, 
 }
 
 fn sampling(table: &AgentTable) -> Sampling {
-    Sampling { temperature: table.temperature, max_output_tokens: table.max_tokens, stop: table.stop.clone() }
+    let (temperature, max_output_tokens, stop) = (table.temperature, table.max_tokens, table.stop.clone());
+    Sampling { temperature, max_output_tokens, stop, ..Sampling::default() }
 }
 
 pub(crate) fn parse(model: &str) -> Result<ModelRef, Failure> {

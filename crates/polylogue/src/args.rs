@@ -48,6 +48,13 @@ pub(crate) struct Common {
     pub(crate) record: Option<PathBuf>,
 }
 
+impl Common {
+    /// Whether lines become clips, where the person has said so.
+    pub(crate) fn speech_wish(&self) -> Option<bool> {
+        (self.speech || self.no_speech).then_some(self.speech)
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// The API, on one port

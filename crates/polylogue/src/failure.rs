@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use polylogue_core::{NotAJournal, Rejected, setup::BadSetup};
+use polylogue_core::{NotAJournal, Rejected, projection::CannotFork, setup::BadSetup};
 use polylogue_providers::script::BadScript;
 use polylogue_runtime::{HubError, port::JournalError};
 use polylogue_store::OpenError;
@@ -145,9 +145,12 @@ impl From<HubError> for Failure {
     fn from(error: HubError) -> Failure {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
-            HubError::Rejected(
-                Rejected::EmptyMessage | Rejected::TooLong(..) | Rejected::NotInCast(_) | Rejected::BadSetup(_),
-            ) => Code::InvalidRequest,
+            HubError::Rejected(Rejected::EmptyMessage | Rejected::TooLong(..) | Rejected::NotInCast(_)) => {
+                Code::InvalidRequest
+            }
+            HubError::Rejected(Rejected::BadSetup(_)) | HubError::CannotFork(CannotFork::BadChange(_)) => {
+                Code::InvalidConfig
+            }
             HubError::Running
             | HubError::NotRunning
             | HubError::Elsewhere

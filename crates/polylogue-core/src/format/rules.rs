@@ -38,27 +38,27 @@ pub struct Place {
     pub agent: AgentId,
 }
 
+impl Place {
+    pub(crate) fn of(ask: &AskId) -> Place {
+        Place { purpose: ask.purpose, turn: ask.turn, agent: ask.agent.clone() }
+    }
+}
+
 /// Something that happened, as far as a format may have to decide something about it.
 #[derive(Clone, Copy, Debug)]
 pub enum Happened<'a> {
     Answered {
         ask: &'a AskId,
         text: &'a str,
+        /// Whether it broke off because the output limit was reached.
+        is_full: bool,
     },
     /// A call failed for good.
-    Failed {
-        ask: &'a AskId,
-        failure: &'a CallFailure,
-    },
+    Failed { ask: &'a AskId, failure: &'a CallFailure },
     /// A person spoke, and was allowed to.
-    Heard {
-        who: &'a PersonId,
-    },
+    Heard { who: &'a PersonId },
     /// A line's clip is made, or has failed.
-    Clipped {
-        line: LineId,
-        is_made: bool,
-    },
+    Clipped { line: LineId, is_made: bool },
     /// Somebody outside wants this to be decided.
     Proposed(&'a Decision),
 }
@@ -110,6 +110,11 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
             Ending::Limit => stage.is_raised(reason, change),
         };
         if may { Ok(()) } else { Err(Rejected::StillAtLimit(reason)) }
+    }
+
+    /// What follows when the session goes on with this change. It changes nothing.
+    fn goes_on(&self, _stage: &Stage, _change: &Change) -> Vec<Event> {
+        Vec::new()
     }
 
     /// How many rounds or beats there are at most, where the format counts any.

@@ -46,14 +46,16 @@ pub fn fork(
     // A room hears what is said there once: a fork goes its own way elsewhere.
     let setup = Setup { id, room: None, ..Setup::clone(setup) };
     copy[0].event = Event::Started { version: *version, setup: Arc::new(setup) };
-    copy.push(Record {
-        seq: at.next(),
-        at: now,
-        event: Event::Forked { version: VERSION, from, at, change: change.clone() },
-    });
 
-    let conversation = Conversation::replay(&copy)?;
+    let mut conversation = Conversation::replay(&copy)?;
     conversation.check_change(&change)?;
+    let follows = conversation.goes_on(&change);
+    let forked = Event::Forked { version: VERSION, from, at, change };
+    for event in std::iter::once(forked).chain(follows) {
+        let record = Record { seq: conversation.stage().head().next(), at: now, event };
+        conversation.apply(&record);
+        copy.push(record);
+    }
     if let Some(what) = conversation.stage().unread().first() {
         return Err(CannotFork::Unread(what.clone()));
     }

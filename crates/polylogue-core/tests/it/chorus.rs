@@ -2,7 +2,7 @@
 
 use crate::support::{Play, chorus, comment_on, said, spoken, text};
 use polylogue_core::{
-    Event, Input, Reason, Record, Rejected, Setup, Step,
+    Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup, Step,
     ask::{Ask, Role},
     event::{CallFailure, FailureKind},
     format::chorus::{ChorusStream, Decision, Manifest, Settings, purpose},
@@ -141,11 +141,11 @@ fn the_manifest_and_the_transcript() {
 }
 
 #[test]
-fn a_slot_that_fails_a_turn_is_left_out_of_the_next() {
+fn a_slot_without_a_response_is_out_and_one_without_a_comment_still_replies() {
     // Purpose of the failing ask of slot 2, and who comments and replies then.
     for (purpose, commenting, replying, completed) in [
         (purpose::RESPOND, vec![1, 3, 4], vec![1, 3, 4], 3),
-        (purpose::COMMENT, vec![1, 2, 3, 4], vec![1, 4], 3),
+        (purpose::COMMENT, vec![1, 2, 3, 4], vec![1, 2, 4], 3),
         (purpose::REPLY, vec![1, 2, 3, 4], vec![1, 2, 3, 4], 3),
     ] {
         let reply = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {
@@ -180,6 +180,8 @@ fn nobody_answers() {
     failing.give(Input::ResumePressed { change: Change::default() }).unwrap();
     let resumed = play(failing, |ask| Some(good(ask, 2)), |_| true);
     assert_eq!(resumed.conversation.stage().ended(), Some(Reason::COMPLETED));
+    let done = stream(&resumed.records).pop().unwrap();
+    assert!(done.contains("\"completedSlots\":2,") && done.ends_with("\"turns\":3}"), "{done}");
 }
 
 #[test]
@@ -265,6 +267,21 @@ fn a_re_ask_names_the_error_and_stays_in_the_thread() {
 }
 
 #[test]
+fn a_reply_that_broke_off_is_asked_for_again_with_more_room() {
+    for (broke_off, room) in [(true, 4_096), (false, 2_048)] {
+        let mut play = Play::start(chorus(2)).unwrap();
+        let ask = play.begin().remove(0);
+        match broke_off {
+            true => play.answer_in_part(&ask, "Let me think about"),
+            false => play.answer(&ask, "Let me think about"),
+        }
+        let again = play.begin().remove(0);
+        assert_eq!((again.id.agent, again.id.attempt), (ask.id.agent, 2));
+        assert_eq!(again.request.max_output_tokens(), room);
+    }
+}
+
+#[test]
 fn lines_keep_to_their_length_and_their_speaker() {
     let long = "A sentence of some length that says nothing in particular. ".repeat(20);
     let reply = |ask: &Ask| match (slot_of(ask), ask.id.purpose) {
@@ -286,6 +303,14 @@ fn lines_keep_to_their_length_and_their_speaker() {
         .flatten()
         .collect();
     assert_eq!(repairs, [Repair::Cut, Repair::NamePrefix, Repair::OtherSpeaker]);
+}
+
+#[test]
+fn a_comment_that_is_not_too_long_is_kept_whole() {
+    let kettle = "Hmm... I love how you hear the kettle.";
+    let play = commented(&[&comment_on(3, kettle)]);
+    let lines = play.conversation.stage().transcript().lines();
+    assert!(lines.iter().any(|line| &*line.text == kettle), "{:?}", play.lines());
 }
 
 #[test]
@@ -312,6 +337,27 @@ fn without_speech_there_is_no_audio_event() {
     let silent = Setup { speech: false, ..chorus(6) };
     let play = play(Play::start(silent).unwrap(), |ask| Some(good(ask, 6)), |_| true);
     assert!(stream(&play.records).iter().all(|event| !event.contains("audio")));
+}
+
+#[test]
+fn a_session_that_goes_on_falls_silent_and_speaks_again() {
+    let silent = Change { speech: Some(false), ..Change::default() };
+    // A chorus that is stopped with clips to be made.
+    let mut play = Play::start(chorus(2)).unwrap();
+    for ask in play.begin() {
+        play.answer(&ask, &good(&ask, 2));
+    }
+    assert_eq!(wanted(&play), [LineId(2), LineId(3)]);
+    play.give(Input::Halted { why: Halt::StopPressed, cut: Vec::new() }).unwrap();
+    play.give(Input::ResumePressed { change: silent }).unwrap();
+    assert_eq!(wanted(&play), []);
+    let mut over = self::play(play, |ask| Some(good(ask, 2)), |_| true);
+    assert_eq!(over.conversation.stage().ended(), Some(Reason::COMPLETED));
+    assert!(stream(&over.records).iter().all(|event| !event.contains("audio")));
+    // The next message is spoken as the session was set up, and so is what was left.
+    over.give(said("you", "And a house?")).unwrap();
+    assert_eq!(wanted(&over), [LineId(2), LineId(3)]);
+    assert_eq!(Conversation::replay(&over.records).unwrap(), over.conversation);
 }
 
 #[test]

@@ -110,9 +110,11 @@ fn c_and_d_envelopes_and_what_is_none() {
         ("```json\n{\"message\": \"Hi.\", \"final\": true}\n```", "claude: Hi.", reason::FINAL),
         ("Just prose, no JSON.", "claude: Just prose, no JSON.", reason::MALFORMED_REPLY),
         (r#"{"text": "Hi."}"#, r#"claude: {"text": "Hi."}"#, reason::MALFORMED_REPLY),
-        (to_bob, &format!("claude: {to_bob}"), reason::MALFORMED_REPLY),
-        ("claude: Hi, in prose.\ngpt: And I am gpt.", "claude: Hi, in prose.", reason::MALFORMED_REPLY),
-        (r#"{"message": "claude: Hi.\ngpt: Hello.", "final": true}"#, "claude: Hi.", reason::FINAL),
+        (to_bob, "claude: Hi.", reason::NO_HANDOFF),
+        (r#"{"message": "Hi.", "handoff": {"to": "gpt"}}"#, "claude: Hi.", reason::NO_HANDOFF),
+        (r#"{"message": "Hi.", "handoff": "gpt"}"#, "claude: Hi.", reason::NO_HANDOFF),
+        (&to_bob.replace("\"handoff\"", "\"final\": true, \"handoff\""), "claude: Hi.", reason::FINAL),
+        (r#"{"message": "claude: Hi.", "final": true}"#, "claude: Hi.", reason::FINAL),
     ];
     for (reply, line, reason) in cases {
         let play = Play::start(collaboration(&["claude", "gpt"], 3)).unwrap().run(|_| (*reply).to_owned());
@@ -120,6 +122,127 @@ fn c_and_d_envelopes_and_what_is_none() {
         assert_eq!(play.lines()[1], *line, "{reply}");
         assert_eq!(play.lines().len(), 3, "nothing is asked again: {reply}");
     }
+}
+
+#[test]
+fn a_message_in_an_envelope_is_kept_whole() {
+    for dialogue in [
+        "Here it is:\ngpt: Knock, knock.\nclaude: Who is there?",
+        "claude: Knock, knock.\ngpt: Who is there?\nclaude: The router.",
+        "**gpt:** Knock, knock.\n\n**claude:** Who is there?",
+    ] {
+        let reply = serde_json::json!({"message": dialogue, "handoff": {"to": "gpt", "task": "Go on."}}).to_string();
+        let play = Play::start(collaboration(&["claude", "gpt"], 1)).unwrap().run(|_| reply.clone());
+        assert_eq!(play.lines()[1], format!("claude: {dialogue}"));
+        assert_eq!(play.conversation.stage().ended(), Some(Reason::CAP_REACHED));
+    }
+}
+
+#[test]
+fn a_malformed_reply_is_shown_raw_and_whole() {
+    for raw in [
+        "claude: Hi, in prose.\ngpt: And I am gpt.\nclaude: Bye.",
+        "{\"text\": \"claude: Hi.\\ngpt: Hello.\"}",
+        "Sure!\n\ngpt: my part is done",
+    ] {
+        let play = Play::start(collaboration(&["claude", "gpt"], 3)).unwrap().run(|_| raw.to_owned());
+        assert_eq!(play.conversation.stage().ended(), Some(reason::MALFORMED_REPLY), "{raw}");
+        assert_eq!(play.lines()[1], format!("claude: {raw}"));
+    }
+}
+
+#[test]
+fn a_handoff_to_a_name_that_is_nearly_right_is_repaired() {
+    // What is written, whether it is right to the letter, and who goes on.
+    for (to, is_exact, next) in [
+        ("gpt", true, Some("gpt")),
+        ("GPT", false, Some("gpt")),
+        ("@gpt", false, Some("gpt")),
+        ("@Claude", false, Some("claude")),
+        ("gtp", false, Some("gpt")),
+        ("cluade", false, Some("claude")),
+        ("bob", false, None),
+        ("gpt-5", false, None),
+    ] {
+        let mut play = Play::start(collaboration(&["claude", "gpt"], 2)).unwrap();
+        let ask = play.begin().remove(0);
+        play.answer(&ask, &handoff("Hi.", to, "Go on."));
+        assert_eq!(play.lines()[1], "claude: Hi.", "{to}");
+        let asked = play.begin();
+        assert_eq!(asked.first().map(|ask| ask.id.agent.as_str()), next, "{to}");
+        let repairs = play.records.iter().find_map(|record| match &record.event {
+            Event::Answered { repairs, .. } => Some(repairs.clone()),
+            _ => None,
+        });
+        let expected: &[Repair] = match (is_exact, next) {
+            (true, _) => &[],
+            (false, Some(_)) => &[Repair::Choice],
+            (false, None) => &[Repair::UnknownField],
+        };
+        assert_eq!(repairs.as_deref(), Some(expected), "{to}");
+        if next.is_none() {
+            assert_eq!(play.conversation.stage().ended(), Some(reason::NO_HANDOFF), "{to}");
+            let problem = play.records.iter().find_map(|record| match record.event.decided() {
+                Some(Decision::Concluded { problem, .. }) => problem.clone(),
+                _ => None,
+            });
+            assert_eq!(problem.as_deref(), Some("`handoff.to` must be one of claude, gpt"));
+        }
+    }
+}
+
+/// Claude's reply in round 1, which breaks off; the ask after it.
+fn broken_off(reply: &str, max_output_tokens: Option<u32>) -> (Play, polylogue_core::ask::Ask) {
+    let mut setup = collaboration(&["claude", "gpt"], 2);
+    let mut claude = agent("claude");
+    claude.sampling.max_output_tokens = max_output_tokens;
+    setup.cast = Cast::new(vec![claude, agent("gpt")], vec!["you".parse().unwrap()]).unwrap();
+    let mut play = Play::start(setup).unwrap();
+    let ask = play.begin().remove(0);
+    play.answer_in_part(&ask, reply);
+    let next = play.begin().remove(0);
+    (play, next)
+}
+
+#[test]
+fn a_reply_that_broke_off_at_the_output_limit_is_asked_for_once_more_with_a_higher_one() {
+    let half = r#"{"message": "Once upon a"#;
+    for (limit, higher) in [(None, 4_096), (Some(100), 400), (Some(2_000), 4_096), (Some(20_000), 40_000)] {
+        for reply in [half, "Sure, I will write"] {
+            let (play, again) = broken_off(reply, limit);
+            assert_eq!((again.id.agent.as_str(), again.id.turn, again.id.attempt), ("claude", 1, 2), "{reply}");
+            assert_eq!(again.request.max_output_tokens(), higher, "{reply}");
+            assert_eq!(play.lines().len(), 1, "nothing is shown yet: {reply}");
+            assert_eq!(polylogue_core::Conversation::replay(&play.records).unwrap(), play.conversation);
+        }
+    }
+    // The second reply is whole, and the next speaker has the usual room.
+    let (mut play, again) = broken_off(half, None);
+    play.answer(&again, &handoff("Once upon a time.", "gpt", "Go on."));
+    assert_eq!(play.lines()[1], "claude: Once upon a time.");
+    let next = play.begin().remove(0);
+    assert_eq!((next.id.agent.as_str(), next.request.max_output_tokens()), ("gpt", 2_048));
+    // The second breaks off too: what can be read of it is shown.
+    let (mut play, again) = broken_off(half, None);
+    play.answer_in_part(&again, r#"{"message": "Once upon a time, there"#);
+    assert_eq!(play.begin(), []);
+    assert_eq!(play.conversation.stage().ended(), Some(reason::NO_HANDOFF));
+    assert_eq!(play.lines()[1], "claude: Once upon a time, there");
+    // The second does not come at all: the first is what there is.
+    let (mut play, again) = broken_off(half, None);
+    let failure = CallFailure { kind: FailureKind::Rejected, message: "max_tokens is too large".into() };
+    play.give(Input::AskFailed { ask: again.id, failure, usage: Usage::default(), retries: 0 }).unwrap();
+    assert_eq!(play.begin(), []);
+    assert_eq!(play.conversation.stage().ended(), Some(reason::NO_HANDOFF));
+    assert_eq!(play.lines()[1], "claude: Once upon a");
+}
+
+#[test]
+fn a_reply_that_is_whole_at_the_output_limit_is_not_asked_for_again() {
+    let mut play = Play::start(collaboration(&["claude", "gpt"], 2)).unwrap();
+    let ask = play.begin().remove(0);
+    play.answer_in_part(&ask, &handoff("Hi.", "gpt", "Go on."));
+    assert_eq!(play.begin()[0].id.agent.as_str(), "gpt");
 }
 
 #[test]

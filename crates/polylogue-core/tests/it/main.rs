@@ -11,6 +11,7 @@ mod interview;
 mod properties;
 mod room;
 mod scene;
+mod scene_goes_on;
 mod scene_properties;
 mod support;
 mod unread;

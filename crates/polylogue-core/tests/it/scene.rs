@@ -6,7 +6,10 @@ use polylogue_core::{
     Event, Input, Reason, Rejected, Setup,
     ask::Ask,
     event::{CallFailure, FailureKind},
-    format::scene::{AgentMode, Decision, MODERATOR, STAND_IN, Scheduled, Settings, WorldEvents, purpose, reason},
+    format::scene::{
+        AgentMode, Decision, MODERATOR, PlayedScene, STAND_IN, SceneReport, Scheduled, Settings, WorldEvents, purpose,
+        reason,
+    },
     id::SessionId,
     ledger::Usage,
     setup::{BadSetup, Cast, Change, FormatSetup, Limits},
@@ -50,12 +53,12 @@ pub(crate) fn settings(setup: &mut Setup) -> &mut Settings {
 }
 
 /// A judgement with this progress, and these fields besides.
-fn judged(progress: f64, more: &str) -> String {
+pub(crate) fn judged(progress: f64, more: &str) -> String {
     format!(r#"{{"progress": {progress}, "goalReached": false, "naturalEnd": false{more}}}"#)
 }
 
 /// Plays to the end. `None` is a call that fails.
-fn play(setup: Setup, reply: impl Fn(&Ask) -> Option<String>) -> Play {
+pub(crate) fn play(setup: Setup, reply: impl Fn(&Ask) -> Option<String>) -> Play {
     run(Play::start(setup).unwrap(), reply)
 }
 
@@ -490,6 +493,10 @@ fn what_is_remembered_is_asked_for_when_all_is_over() {
     };
     assert_eq!(character.as_str(), "alice");
     assert!(text.chars().count() <= 600);
+    // It is a warning: nobody was missed in the scene for it.
+    let report = SceneReport::of(&PlayedScene::of(&played.records).unwrap());
+    assert_eq!(report.errors, []);
+    assert!(report.warnings.iter().any(|warning| warning.contains("Bob remembers nothing")), "{:?}", report.warnings);
 
     // A limit in the way of what is remembered does not change why the scene ended.
     let mut short = setup;

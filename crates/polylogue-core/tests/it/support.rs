@@ -74,6 +74,12 @@ impl Play {
         self.give(Input::Answered { ask: ask.id.clone(), answer }).unwrap();
     }
 
+    /// An answer that broke off at the output limit.
+    pub(crate) fn answer_in_part(&mut self, ask: &Ask, text: &str) {
+        let answer = Answer { text: text.into(), is_full: true, ..Answer::default() };
+        self.give(Input::Answered { ask: ask.id.clone(), answer }).unwrap();
+    }
+
     /// Plays to the end, a second for every answer.
     pub(crate) fn run(mut self, reply: impl Fn(&Ask) -> String) -> Play {
         while self.conversation.stage().ended().is_none() {

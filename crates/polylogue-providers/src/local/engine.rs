@@ -1,6 +1,6 @@
 //! A model file that is loaded, and the contexts that are kept of it. All of it belongs to one thread.
 //!
-//! The same request gives the same reply, whatever was asked before it: the seed comes from the request, and
+//! The same request gives the same reply, whatever was asked before it: the seed comes with the request, and
 //! attention is computed in a form whose results do not depend on how the tokens were grouped (8-bit keys and
 //! values; half-precision ones would be rounded differently in groups).
 

@@ -157,9 +157,11 @@ impl Job {
     }
 }
 
-/// The seed of an ask's draws: another for every place in a conversation and every try, and always the same there.
+/// The seed of an ask's draws: it follows from the session's seed, the request, its place in the conversation and the
+/// try. So the same session gets the same replies again, and one of another seed gets others.
 fn seed(job: &Job) -> u32 {
     let mut digest = Digest::default();
+    digest.add(&job.ask.request.sampling.seed.unwrap_or_default().to_string());
     digest.add(&String::from(job.ask.request.digest()));
     digest.add(&job.ask.id.to_string());
     digest.add(&job.retry.to_string());

@@ -55,6 +55,9 @@ pub(super) struct Entry {
     pub(super) reply: ScriptedReply,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Usage>,
+    /// The reply broke off at the output limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) full: bool,
 }
 
 impl Entry {

@@ -47,6 +47,7 @@ impl Recorder {
             fail: None,
             reply: ScriptedReply(Value::String(reply.text.to_string())),
             usage: reply.usage,
+            full: reply.is_full,
         });
         file.write(&self.path)
     }

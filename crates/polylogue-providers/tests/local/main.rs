@@ -138,6 +138,15 @@ async fn the_same_request_has_the_same_reply_whatever_came_before() {
     assert_eq!(second.text, third.text);
     let cached = |reply: &Reply| reply.usage.unwrap().cached;
     assert!(cached(&first) == 0 && cached(&third) > cached(&first), "{first:?} {third:?}");
+    // A session of another seed draws otherwise, and one of the same seed the same.
+    let seeded = async |seed| {
+        let mut asked = asked();
+        asked.sampling.seed = Some(seed);
+        ask(&warm, asked).await.text
+    };
+    let (one, other) = (seeded(1).await, seeded(2).await);
+    assert_ne!(one, other);
+    assert_eq!((seeded(1).await, seeded(2).await), (one, other));
     // Another place in the conversation draws otherwise.
     let mut elsewhere = call(asked());
     elsewhere.ask.id.turn = 2;
@@ -223,7 +232,8 @@ async fn calls_at_the_same_time_are_served_one_after_the_other() {
 #[tokio::test]
 async fn stop_sequences_and_limits_hold() {
     let local = local();
-    let stop = Sampling { stop: vec!["e".into()], max_output_tokens: Some(40), temperature: Some(0.0) };
+    let stop =
+        Sampling { stop: vec!["e".into()], max_output_tokens: Some(40), temperature: Some(0.0), ..Sampling::default() };
     let reply = ask(&local, Request { sampling: stop, ..request("Describe the weather.", 1) }).await;
     assert!(!reply.text.contains('e'), "{}", reply.text);
     let cut = ask(&local, request("Count from one to a hundred.", 6)).await;

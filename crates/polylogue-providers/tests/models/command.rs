@@ -51,16 +51,35 @@ async fn a_program_gets_the_whole_request_and_answers() {
 async fn both_forms_of_a_reply_are_understood() {
     let ours = r#"echo '{"text": "Hello.", "usage": {"input": 9, "output": 3, "cached": 4}}'"#;
     let usage = Usage { input: 9, output: 3, cached: 4, ..Usage::default() };
-    assert_eq!(run(ours).await, Ok(Reply { text: "Hello.".into(), usage: Some(usage) }));
+    assert_eq!(run(ours).await, Ok(Reply { text: "Hello.".into(), usage: Some(usage), ..Reply::default() }));
 
     let claude = r#"cat >/dev/null; echo '{"type": "result", "subtype": "success", "is_error": false,
         "result": "Hello.", "session_id": "x", "total_cost_usd": 0.01, "usage": {"input_tokens": 3,
         "cache_creation_input_tokens": 5, "cache_read_input_tokens": 7, "output_tokens": 2}}'"#;
     let usage = Usage { input: 15, output: 2, cached: 7, cache_written: 5, ..Usage::default() };
-    assert_eq!(run(claude).await, Ok(Reply { text: "Hello.".into(), usage: Some(usage) }));
+    assert_eq!(run(claude).await, Ok(Reply { text: "Hello.".into(), usage: Some(usage), ..Reply::default() }));
 
     let structured = r#"echo '{"type": "result", "result": "", "structured_output": {"message": "Hi"}}'"#;
     assert_eq!(run(structured).await.unwrap().text, r#"{"message":"Hi"}"#.into());
+}
+
+#[tokio::test]
+async fn a_usage_that_counts_nothing_costs_no_answer() {
+    for usage in [
+        r#"{"input": -9, "output": 3}"#,
+        r#"{"input": 9, "output": "three"}"#,
+        r#"{"input": 9.5, "output": 3}"#,
+        r#"{"input_tokens": -3, "output_tokens": 2}"#,
+        r#"{"input_tokens": 3, "output_tokens": 2.5}"#,
+        r#""nine""#,
+        "-9",
+        "[]",
+        "{}",
+        "null",
+    ] {
+        let script = format!("echo '{{\"text\": \"Hello.\", \"usage\": {usage}}}'");
+        assert_eq!(run(&script).await, Ok(Reply { text: "Hello.".into(), ..Reply::default() }), "{usage}");
+    }
 }
 
 #[tokio::test]

@@ -36,7 +36,8 @@ async fn plain() {
     for vendor in vendor::ALL {
         let Some(whole) = vendor.whole else { continue };
         let (reply, _) = ask_once(&vendor, Answer::json(200, &whole("A place to return to."))).await;
-        let expected = Reply { text: "A place to return to.".into(), usage: Some(counted(&vendor)) };
+        let expected =
+            Reply { text: "A place to return to.".into(), usage: Some(counted(&vendor)), ..Reply::default() };
         assert_eq!(reply, Ok(expected), "{}", vendor.model);
     }
 }
@@ -56,7 +57,8 @@ async fn streamed_text_is_shown_as_it_arrives() {
             go_on();
         });
         let reply = models_at(&server.base(), Limits::default()).answer(&watched).await;
-        let expected = Reply { text: "A place to return to.".into(), usage: Some(counted(&vendor)) };
+        let expected =
+            Reply { text: "A place to return to.".into(), usage: Some(counted(&vendor)), ..Reply::default() };
         assert_eq!(reply, Ok(expected), "{}", vendor.model);
         assert_eq!(shown.all(), ["A place", " to return", " to."], "{}", vendor.model);
     }
@@ -91,6 +93,24 @@ async fn a_refusal_is_one_and_is_billed() {
         assert!(matches!(&error, CallError::Refused(why) if why.contains("I cannot do that.")), "{error:?}");
         let has_bill = vendor.model != vendor::OLLAMA.model;
         assert_eq!(call.deltas.take().usage.is_some(), has_bill, "{}", vendor.model);
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_and_says_what_to_do() {
+    for vendor in vendor::ALL {
+        for status in [301, 302, 307, 308] {
+            let elsewhere = Server::start(Vec::new()).await;
+            let leads_to = format!("http://ada:pa55word@{}/v2?key=pa55word", elsewhere.address);
+            let moved = Answer::json(status, &json!({"error": {"message": format!("Moved to {leads_to}")}}));
+            let (reply, server) = ask_once(&vendor, moved.with_header("location", &leads_to)).await;
+            let error = reply.unwrap_err();
+            assert!(matches!(error, CallError::Unavailable(_)) && !error.is_passing(), "{error:?}");
+            let told = error.to_string();
+            assert!(told.contains("redirects") && told.contains("base_url"), "{told}");
+            assert!(!told.contains("pa55word") && !told.contains("127.0.0.1"), "{told}");
+            assert_eq!((server.seen().len(), elsewhere.seen().len()), (1, 0), "{}", vendor.model);
+        }
     }
 }
 

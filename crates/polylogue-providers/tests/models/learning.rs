@@ -21,7 +21,8 @@ fn refusing(param: &str) -> Answer {
 }
 
 fn full(model: &str) -> polylogue_core::ask::Request {
-    let sampling = Sampling { temperature: Some(0.5), max_output_tokens: None, stop: vec!["END".into()] };
+    let sampling =
+        Sampling { temperature: Some(0.5), max_output_tokens: None, stop: vec!["END".into()], ..Sampling::default() };
     polylogue_core::ask::Request { shape: Some(shape()), sampling, ..request(model) }
 }
 

@@ -12,4 +12,5 @@ mod learning;
 mod probing;
 mod requests;
 mod storm;
+mod usage;
 mod vendor;

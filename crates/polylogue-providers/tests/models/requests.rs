@@ -27,6 +27,7 @@ fn full(model: &str) -> Request {
             temperature: Some(0.7),
             max_output_tokens: Some(300),
             stop: vec!["\n\n".into(), "Bob:".into()],
+            ..Sampling::default()
         },
         ..request(model)
     }

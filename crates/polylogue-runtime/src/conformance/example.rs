@@ -98,7 +98,7 @@ fn following(event: &Event) -> Option<Event> {
     match event {
         Event::Started { .. } => {
             let recast = vec![Recast { agent: agent(), model: "a/b".parse().expect("a model"), price: None }];
-            let change = Change { limits: Some(Limits::default()), max_rounds: Some(9), recast };
+            let change = Change { limits: Some(Limits::default()), max_rounds: Some(9), recast, speech: Some(false) };
             Some(Event::Forked { version: VERSION, from: id(0), at: Seq(7), change })
         }
         Event::Forked { .. } => Some(resumed()),
@@ -109,7 +109,14 @@ fn following(event: &Event) -> Option<Event> {
         }
         Event::Asked { .. } => {
             let repairs = vec![Repair::Fence, Repair::Comma];
-            Some(Event::Answered { ask, text: "{\"a\": \"\\u0000\"}\0\r\n".into(), usage, retries: 1, repairs })
+            Some(Event::Answered {
+                ask,
+                text: "{\"a\": \"\\u0000\"}\0\r\n".into(),
+                usage,
+                retries: 1,
+                repairs,
+                is_full: true,
+            })
         }
         Event::Answered { .. } => {
             let failure = CallFailure { kind: FailureKind::RateLimited, message: "späte".to_owned() };

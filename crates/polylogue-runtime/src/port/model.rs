@@ -60,6 +60,8 @@ pub struct Reply {
     pub text: Arc<str>,
     /// `None` when the provider does not say.
     pub usage: Option<Usage>,
+    /// Whether it broke off because the output limit was reached.
+    pub is_full: bool,
 }
 
 /// What a call has brought so far: text, to be watched and to be kept when the call is cut, and the usage

@@ -110,7 +110,7 @@ fn handing_on(call: &Call) -> Reply {
     let to = if id.agent.as_str() == "gpt" { "claude" } else { "gpt" };
     let message = format!("turn {} of {}", id.turn, id.agent);
     let text = format!(r#"{{"message": "{message}", "handoff": {{"to": "{to}", "task": "go on, {to}"}}}}"#);
-    Reply { text: text.into(), usage: None }
+    Reply { text: text.into(), ..Reply::default() }
 }
 
 /// The moments of tokio's clock, which tests pause and move.

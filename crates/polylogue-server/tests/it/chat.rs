@@ -139,7 +139,7 @@ async fn the_stream_of_one_two_and_six_slots() {
 
 #[tokio::test]
 async fn a_slot_fails_in_each_of_the_turns() {
-    for (purpose, lines) in [(purpose::RESPOND, [5, 5, 4]), (purpose::COMMENT, [6, 5, 4]), (purpose::REPLY, [6, 6, 5])]
+    for (purpose, lines) in [(purpose::RESPOND, [5, 5, 4]), (purpose::COMMENT, [6, 5, 5]), (purpose::REPLY, [6, 6, 5])]
     {
         let says = move |ask: &polylogue_core::ask::Ask| match slot_of(ask.id.agent.as_str()) {
             2 if ask.id.purpose == purpose => None,
@@ -185,6 +185,22 @@ async fn speech_fails_for_one_slot_and_for_all() {
         assert_eq!(events.last().unwrap().data["completedSlots"], 6);
         server.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_later_message_is_silent_when_it_says_so() {
+    let server = Wanted::good(2).start().await;
+    let clips = async |body: &serde_json::Value| {
+        let events = post(server.at, "/v1/chat", body).await.events().await;
+        assert_eq!(events.last().unwrap().name, "done");
+        let clips = events.iter().filter(|event| event.name == "slot.audio").count();
+        (events[0].data["sessionId"].as_str().unwrap().to_owned(), clips)
+    };
+    let (id, first) = clips(&chat(2)).await;
+    let (_, silent) = clips(&json!({"message": "And a house?", "sessionId": id, "speech": false})).await;
+    let (_, again) = clips(&json!({"message": "And a street?", "sessionId": id})).await;
+    assert_eq!((first, silent, again), (6, 0, 6));
+    server.stop().await;
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ impl Model for Told {
         }
         self.note("ask", call.ask.id.turn, from);
         let text = (self.says)(&call.ask).ok_or_else(|| CallError::Refused("told to".to_owned()))?;
-        Ok(Reply { text: text.into(), usage: None })
+        Ok(Reply { text: text.into(), ..Reply::default() })
     }
 }
 

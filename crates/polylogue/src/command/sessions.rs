@@ -23,6 +23,7 @@ use crate::{
     failure::Failure,
     follow::follow,
     format::{self, interview},
+    speech,
     view::View,
 };
 
@@ -59,6 +60,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
             let seen = engine.head(id).await?;
             let change = to_change(common, &engine, id, &change).await?;
             let mut view = view(common, &config, &engine, id).await?;
+            pull_voice(&config, &change).await;
             engine.hub.resume(id, change).await?;
             follow(&engine, id, seen, view.as_mut()).await
         }
@@ -67,6 +69,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
             let change = to_change(common, &engine, id, &change).await?;
             let new_id = engine::new_session_id()?;
             let mut view = view(common, &config, &engine, id).await?;
+            pull_voice(&config, &change).await;
             engine.hub.fork(id, Seq(at), new_id, change).await?;
             follow(&engine, new_id, Seq::START, view.as_mut()).await
         }
@@ -78,6 +81,13 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
 async fn view(common: &Common, config: &Config, engine: &Engine, id: SessionId) -> Result<Box<dyn View>, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     Ok(format::view(common, &conversation.stage().setup().format, config))
+}
+
+/// A session that is to speak from here on needs a voice.
+async fn pull_voice(config: &Config, change: &Change) {
+    if change.speech == Some(true) {
+        speech::pull_if_wanted(config).await;
+    }
 }
 
 /// What the flags of `resume` and `fork` change in this session.
@@ -100,5 +110,10 @@ async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args:
             price,
         }));
     }
-    Ok(Change { limits: (limits != now).then_some(limits), max_rounds: args.max_rounds, recast })
+    Ok(Change {
+        limits: (limits != now).then_some(limits),
+        max_rounds: args.max_rounds,
+        recast,
+        speech: common.speech_wish(),
+    })
 }

@@ -22,6 +22,19 @@ fn without_a_key_the_embedded_model_plays_the_agents() {
 }
 
 #[test]
+fn the_seed_decides_what_the_embedded_model_says() {
+    let folder = Folder::new();
+    let said = |seed: &str| {
+        let run = folder.run(&["collaborate", "Name a colour.", "--max-rounds", "1", "--seed", seed]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        run.said()
+    };
+    let (one, other) = (said("1"), said("2"));
+    assert_ne!(one, other);
+    assert_eq!(said("1"), one, "the same seed, in a session of its own");
+}
+
+#[test]
 fn a_small_chorus_runs_through_all_three_turns() {
     let folder = Folder::new();
     folder.write(

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::folder::{Folder, example_config, said};
+use crate::{
+    folder::{Folder, example_config, said},
+    server::Server,
+};
 
 /// A fairy tale on record.
 fn recorded() -> (Folder, String) {
@@ -26,6 +29,25 @@ fn a_replay_is_the_same_and_calls_no_model() {
     let at_speed = folder.run(&["sessions", "replay", "last", "--speed", "100"]);
     assert_eq!(at_speed.lines, run.lines);
     assert_eq!(calls(), 1);
+}
+
+#[test]
+fn a_reply_that_broke_off_is_asked_for_again_and_recorded() {
+    let folder = Folder::new();
+    folder.write(
+        "replies.yaml",
+        "log: calls.jsonl\nreplies:\n- {attempt: 1, full: true, reply: '{\"message\": \"Once upon'}\n\
+         - {reply: {message: Once upon a time., final: true}}\n",
+    );
+    let run = folder.run(&["collaborate", "Go.", "--model", "script/replies.yaml"]);
+    assert_eq!((run.status, run.reason()), (0, "final"), "{}", run.stderr);
+    assert!(run.said().iter().any(|line| line.ends_with("(message): Once upon a time.")), "{:?}", run.said());
+    let estimates = run.lines.iter().filter(|line| line["type"] == "asked").map(|line| &line["estimate"]["output"]);
+    assert_eq!(estimates.collect::<Vec<_>>(), [&json!(2_048), &json!(4_096)]);
+    let answered: Vec<_> = run.lines.iter().filter(|line| line["type"] == "answered").collect();
+    assert_eq!((answered.len(), &answered[0]["isFull"], answered[1].get("isFull")), (2, &json!(true), None));
+    assert!(run.lines.iter().any(|line| line["decision"] == "reasked"), "{:?}", run.lines);
+    assert_eq!(folder.run(&["sessions", "replay", "last"]).lines, run.lines);
 }
 
 #[test]
@@ -72,6 +94,38 @@ fn more_rounds_let_a_capped_session_go_on() {
     assert_eq!((same.status, &same.lines[0]["error"]["code"]), (1, &json!("CONFLICT")));
     let more = folder.run(&[&["sessions", "resume", "last", "--max-rounds", "4"], &config[..]].concat());
     assert_eq!(more.reason(), "final");
+}
+
+#[test]
+fn what_a_resume_or_a_fork_changes_is_held_to_a_setup_s_bounds() {
+    let folder = Folder::new();
+    let capped =
+        folder.run(&["collaborate", "Write a fairy tale.", "--max-rounds", "2", "--config", &example_config()]);
+    assert_eq!(capped.reason(), "cap_reached");
+    for (flags, told) in [
+        (["--max-rounds", "4294967295"], "rounds is 4294967295: choose from 1 to 10000"),
+        (["--max-rounds", "0"], "rounds is 0"),
+        (["--max-seconds", "0"], "max_seconds is 0"),
+        (["--max-tokens", "0"], "max_tokens is 0"),
+    ] {
+        for command in [&["sessions", "resume", "last"][..], &["sessions", "fork", "last", "--at", "4"]] {
+            let run = folder.run(&[command, &flags].concat());
+            let error = &run.lines[0]["error"];
+            assert_eq!((run.status, &error["code"]), (2, &json!("INVALID_CONFIG")), "{command:?} {flags:?}");
+            assert!(error["message"].as_str().unwrap().contains(told), "{error}");
+        }
+    }
+    let server = Server::start(&folder, &[]);
+    let id = capped.result()["sessionId"].as_str().unwrap();
+    for max_rounds in [4_294_967_295_u32, 0] {
+        for (route, body) in
+            [("resume", json!({"maxRounds": max_rounds})), ("fork", json!({"at": 4, "maxRounds": max_rounds}))]
+        {
+            let (status, answer) = server.post(&format!("/v1/sessions/{id}/{route}"), &body);
+            assert_eq!((status, &answer["error"]["code"]), (400, &json!("INVALID_CONFIG")), "{route} {answer}");
+        }
+    }
+    assert_eq!(folder.run(&["sessions", "list"]).lines.len(), 1, "nothing was begun");
 }
 
 #[test]

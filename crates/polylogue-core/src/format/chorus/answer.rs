@@ -64,20 +64,20 @@ pub(super) fn read(text: &str, seat: &Seat, phase: Phase, seats: &[Seat]) -> (Ve
     let mut extra = Vec::new();
     let mut reading = reply::read(text, &Shape::Object(fields.clone()));
     if let Err(problem) = &reading.value
-        && at(problem) == Some(VOICE)
+        && problem.at() == Some(VOICE)
     {
         extra.push(Repair::Voice);
         reading = reply::read(text, &without(&fields, VOICE));
     }
     let mut unaimed = None;
     if let Err(problem) = &reading.value
-        && at(problem) == Some(TARGET)
+        && problem.at() == Some(TARGET)
         && seat.is_asked_again()
     {
         let relaxed = without(&fields, TARGET);
         let Shape::Object(fields) = &relaxed else { unreachable!("it was made of fields") };
         let mut again = reply::read(text, &relaxed);
-        if again.value.as_ref().is_err_and(|problem| at(problem) == Some(VOICE)) {
+        if again.value.as_ref().is_err_and(|problem| problem.at() == Some(VOICE)) {
             extra.push(Repair::Voice);
             again = reply::read(text, &without(fields, VOICE));
         }
@@ -122,14 +122,6 @@ fn as_line(words: &str, seat: &Seat, phase: Phase, seats: &[Seat], repairs: &mut
 /// The slot's own voice, or the one that stands at its number in the list.
 fn usual_voice(seat: &Seat) -> Arc<str> {
     seat.voices[(usize::from(seat.slot.0) - 1) % seat.voices.len()].clone()
-}
-
-/// The top field that a problem is about.
-fn at(problem: &Problem) -> Option<&str> {
-    match problem {
-        Problem::Missing(at) | Problem::Wrong { at, .. } => Some(at),
-        Problem::NoObject => None,
-    }
 }
 
 fn without(fields: &[Field], name: &str) -> Shape {

@@ -2,6 +2,9 @@
 
 use super::phase::Phase;
 
+/// A sentence of fewer characters is a sigh, such as "Hmm...": it goes with the one after it.
+const SIGH: usize = 16;
+
 /// Sentences and characters that a turn allows.
 fn bounds(phase: Phase) -> (usize, usize) {
     match phase {
@@ -11,17 +14,16 @@ fn bounds(phase: Phase) -> (usize, usize) {
     }
 }
 
-/// As many whole sentences as the turn allows. When not even the first fits, it ends at a word, with an
-/// ellipsis.
+/// The text, if it is not too long. One that is too long ends after as many whole sentences as the turn allows or,
+/// when not even the first fits, at a word, with an ellipsis.
 pub(super) fn within(text: &str, phase: Phase) -> String {
     let (sentences, chars) = bounds(phase);
+    let Some((limit, _)) = text.char_indices().nth(chars - 1).filter(|_| text.chars().count() > chars) else {
+        return text.to_owned();
+    };
     let fits = |end: &usize| text[..*end].trim_end().chars().count() <= chars;
     if let Some(end) = sentence_ends(text).take(sentences).take_while(fits).last() {
         return text[..end].trim_end().to_owned();
-    }
-    let Some((limit, _)) = text.char_indices().nth(chars - 1) else { return text.to_owned() };
-    if text.chars().count() <= chars {
-        return text.to_owned();
     }
     let kept = &text[..limit];
     let words = kept.rfind(char::is_whitespace).map_or(kept, |end| &kept[..end]);
@@ -32,8 +34,20 @@ pub(super) fn within(text: &str, phase: Phase) -> String {
 const ABBREVIATIONS: [&str; 16] =
     ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "cf", "no", "vol", "jr", "sr", "approx"];
 
-/// Where sentences end, as byte offsets after their last mark; the last is the end of the text.
+/// Where sentences end that are more than a sigh, as byte offsets after their last mark; the last is the end of the
+/// text.
 fn sentence_ends(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut from = 0;
+    all_ends(text).filter(move |end| {
+        let is_whole = *end == text.len() || text[from..*end].trim().chars().count() >= SIGH;
+        if is_whole {
+            from = *end;
+        }
+        is_whole
+    })
+}
+
+fn all_ends(text: &str) -> impl Iterator<Item = usize> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
         if from >= text.len() {
@@ -89,26 +103,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_at_the_end_of_a_sentence() {
-        let long = "word ".repeat(60);
-        let two = format!("{}end. Another one that is short.", "word ".repeat(35));
-        let cases: &[(Phase, &str, &str)] = &[
-            (Phase::Comment, "One sentence.", "One sentence."),
-            (Phase::Comment, "No mark at all", "No mark at all"),
-            (Phase::Comment, "One. Two.", "One."),
-            (Phase::Comment, "Dr. No has 3.5 stars, e.g. from J. Doe! Two.", "Dr. No has 3.5 stars, e.g. from J. Doe!"),
-            (Phase::Comment, "\"Why?!\" Two.", "\"Why?!\""),
-            (Phase::Comment, "So am I. Two.", "So am I."),
-            (Phase::Comment, "一つ。二つ。", "一つ。"),
-            (Phase::Respond, "A b. C d. E f. G h.", "A b. C d. E f."),
-            (Phase::Reply, "A b. C d. E f.", "A b. C d."),
-            (Phase::Comment, &two, two.split_inclusive("end.").next().unwrap()),
-            (Phase::Comment, &long, &format!("{}…", "word ".repeat(39).trim_end())),
+    fn what_is_not_too_long_stays_whole() {
+        for text in [
+            "One sentence.",
+            "No mark at all",
+            "Hmm... I love how you hear the kettle.",
+            "Ah! Yes. And the rain on the roof, too.",
+            &"x".repeat(200),
+        ] {
+            assert_eq!(within(text, Phase::Comment), text);
+        }
+        let four = "A b. ".repeat(80);
+        assert_eq!(within(four.trim(), Phase::Respond), four.trim());
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_at_the_end_of_a_sentence() {
+        let rest = format!("And {}so on.", "then ".repeat(100));
+        let kettle = "Hmm... I love how you hear the kettle.";
+        let doctor = "Dr. No has 3.5 stars, e.g. from J. Doe!";
+        let quoted = "\"Why do you leave so early?!\"";
+        let wide = "一つ目の文はこのようにして少し長く書かれています。";
+        let three = "I live by the sea. I have a boat there, too. It is small and green.";
+        // Turn, what stands before the long rest, what is kept.
+        let cases: &[(Phase, String, &str)] = &[
+            (Phase::Comment, format!("{kettle} {rest}"), kettle),
+            (Phase::Comment, format!("{doctor} {rest}"), doctor),
+            (Phase::Comment, format!("{quoted} {rest}"), quoted),
+            (Phase::Comment, format!("So am I, and so are you. {rest}"), "So am I, and so are you."),
+            (Phase::Comment, format!("{wide}{}", "二".repeat(300)), wide),
+            (Phase::Respond, format!("{three} I row it on Sundays, when it is calm. {rest}"), three),
+            (
+                Phase::Reply,
+                format!("A window that is open. A door that is not. {rest}"),
+                "A window that is open. A door that is not.",
+            ),
         ];
         for (phase, text, kept) in cases {
             assert_eq!(within(text, *phase), *kept, "{text}");
         }
-        let no_space = "x".repeat(500);
-        assert_eq!(within(&no_space, Phase::Comment).chars().count(), 200);
+        let words = "word ".repeat(60);
+        let at_a_word = format!("{}…", "word ".repeat(39).trim_end());
+        assert_eq!(within(words.trim_end(), Phase::Comment), at_a_word);
+        assert!(
+            within(&format!("Hmm... {words}"), Phase::Comment).ends_with("word…"),
+            "a sigh is not all that is left"
+        );
+        assert_eq!(within(&"x".repeat(500), Phase::Comment).chars().count(), 200);
     }
 }

@@ -1,7 +1,7 @@
 //! Chorus: all slots answer at once, each comments on one other, those who were commented on reply.
 //!
-//! Three turns for every message of the person. A slot that fails a turn is left out of the next; the others
-//! go on. What follows from an answer, up to the beginning of the next turn, is decided together with it.
+//! Three turns for every message of the person. A slot without a response is out of the other two; one whose
+//! comment failed still replies to the comments on it. The others go on. What follows from an answer, up to the beginning of the next turn, is decided together with it.
 
 mod answer;
 mod file_name;
@@ -216,7 +216,7 @@ impl Chorus {
         let mut decisions = vec![Decision::TurnEnded { turn, slots }];
         let is_spoken_now =
             |event: &Event| matches!(event, Event::LineSpoken { ask: Some(ask), .. } if ask.turn == turn);
-        if stage.setup().speech && !events.iter().any(is_spoken_now) && !wanted_in(stage, turn, None) {
+        if stage.speaks() && !events.iter().any(is_spoken_now) && !wanted_in(stage, turn, None) {
             decisions.push(Decision::TurnVoiced { turn, clips: made_in(stage, turn) });
         }
         match Phase::at(turn) {
@@ -228,7 +228,7 @@ impl Chorus {
             Phase::Comment => {
                 let routes = self.routes(stage);
                 let commented = |slot: SlotId| routes.iter().any(|route| is_to(route, slot));
-                let replying = self.slots(|seat| seat.can_go_on() && commented(seat.slot));
+                let replying = self.slots(|seat| seat.response.is_some() && commented(seat.slot));
                 decisions.extend(routes);
                 decisions.push(Decision::TurnBegun { turn: turn + 1, slots: replying });
             }
@@ -237,8 +237,7 @@ impl Chorus {
         decisions
     }
 
-    /// Which comments are passed on: at most three to a slot, drawn when there are more, and none to a slot
-    /// that has fallen out.
+    /// Which comments are passed on: at most three to a slot, drawn when there are more.
     fn routes(&self, stage: &Stage) -> Vec<Decision> {
         let mut routes = Vec::new();
         for target in &self.seats {
@@ -248,9 +247,7 @@ impl Chorus {
                 continue;
             }
             let mut dropped = Vec::new();
-            if !target.can_go_on() {
-                dropped = std::mem::take(&mut forwarded);
-            } else if forwarded.len() > MAX_FORWARDED {
+            if forwarded.len() > MAX_FORWARDED {
                 self.chance(stage, FORWARD, self.turn, target.slot).shuffle(&mut forwarded);
                 dropped = forwarded.split_off(MAX_FORWARDED);
                 forwarded.sort_unstable();
@@ -419,7 +416,7 @@ impl Rules for Chorus {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
+            Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Clipped { line, is_made } => Ok(Reaction::events(self.clipped(stage, line, is_made))),
             Happened::Heard { .. } => Ok(Reaction::default()),

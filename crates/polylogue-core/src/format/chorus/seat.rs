@@ -37,8 +37,6 @@ pub(super) struct Seat {
     pub(super) response: Option<Arc<str>>,
     pub(super) comment: Option<Comment>,
     pub(super) received: Vec<Comment>,
-    /// Whether a turn of this message failed.
-    has_failed: bool,
 }
 
 /// Where a slot stands in the turn.
@@ -114,7 +112,6 @@ impl Seat {
             response: None,
             comment: None,
             received: Vec::new(),
-            has_failed: false,
         }
     }
 
@@ -168,11 +165,6 @@ impl Seat {
         matches!(self.standing, Standing::Open { is_again: true, .. })
     }
 
-    /// Whether it takes part in the next turn, as far as it lies with the slot.
-    pub(super) fn can_go_on(&self) -> bool {
-        self.response.is_some() && !self.has_failed
-    }
-
     pub(super) fn open(&mut self, news: News, targets: Vec<SlotId>) {
         let phase = news.phase;
         self.standing = Standing::Open { told: Told::new(Telling::Turn(news)), phase, targets, is_again: false };
@@ -190,7 +182,6 @@ impl Seat {
         self.response = None;
         self.comment = None;
         self.received.clear();
-        self.has_failed = false;
     }
 
     /// What it was told and what it answered, as it came, is the past of its next request.
@@ -203,10 +194,7 @@ impl Seat {
     pub(super) fn say(&mut self, phase: Phase, text: &Arc<str>, target: Option<SlotId>) {
         self.standing = Standing::Done;
         match (phase, target) {
-            (Phase::Respond, _) => {
-                self.response = Some(text.clone());
-                self.has_failed = false;
-            }
+            (Phase::Respond, _) => self.response = Some(text.clone()),
             (Phase::Comment, Some(target)) => {
                 let (from, from_agent) = (self.slot, self.agent_id.clone());
                 self.comment = Some(Comment { from, from_agent, target, text: text.clone() });
@@ -217,7 +205,6 @@ impl Seat {
 
     pub(super) fn fail(&mut self) {
         self.standing = Standing::Failed;
-        self.has_failed = true;
     }
 
     /// The form of the reply that is asked for.

@@ -12,7 +12,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use minijinja::context;
 use serde::{Deserialize, Serialize};
 
-use self::{envelope::Envelope, window::Window};
+use self::{
+    envelope::{Envelope, Handoff},
+    window::Window,
+};
 pub use self::{
     room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream},
     settings::{Mode, Settings},
@@ -31,8 +34,8 @@ use crate::{
     stage::{Stage, Words},
     step::Rejected,
     text::{
-        identity::own_line,
-        reply::{self, Repair, Shape},
+        identity::{after_prefix, own_line},
+        reply::{Repair, Shape},
     },
     thread::Kept,
 };
@@ -43,21 +46,36 @@ use crate::{
 pub enum Decision {
     /// The next round is another agent's, with this task.
     HandedOver { to: AgentId, task: Arc<str> },
+    /// A reply broke off at the output limit, and is asked for once more with a higher one.
+    Reasked { ask: AskId, problem: String },
     /// The speaker's reply was the last.
     Concluded {
         #[serde(deserialize_with = "Reason::known")]
         reason: Reason,
-        /// Why a reply could not be read.
+        /// What was wrong with the reply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     },
 }
 
 impl Decided for Decision {
+    fn ask(&self) -> Option<&AskId> {
+        match self {
+            Decision::Reasked { ask, .. } => Some(ask),
+            Decision::HandedOver { .. } | Decision::Concluded { .. } => None,
+        }
+    }
+
     fn remark(&self) -> Option<Remark> {
         match self {
-            Decision::Concluded { problem: Some(problem), .. } => {
+            Decision::Reasked { ask, problem } => {
+                Some(Remark::info(format!("a reply is asked for again, with more room: {ask}: {problem}")))
+            }
+            Decision::Concluded { reason: reason::MALFORMED_REPLY, problem: Some(problem) } => {
                 Some(Remark::warning(format!("a reply could not be read and is shown as it came: {problem}")))
+            }
+            Decision::Concluded { problem: Some(problem), .. } => {
+                Some(Remark::warning(format!("nobody is handed over to: {problem}")))
             }
             Decision::Concluded { problem: None, .. } | Decision::HandedOver { .. } => None,
         }
@@ -96,6 +114,8 @@ pub struct Collaboration {
     max_rounds: u32,
     mode: Mode,
     concluded: Option<Reason>,
+    /// A reply that broke off at the output limit, while it is asked for again.
+    broken_off: Option<(AskId, Arc<str>)>,
     background: Window,
     window: Window,
     /// The fixed head of each agent's requests.
@@ -114,6 +134,7 @@ impl Collaboration {
             max_rounds: settings.max_rounds,
             mode: settings.mode,
             concluded: None,
+            broken_off: None,
             background: Window::of(&settings.background),
             window: Window::default(),
             heads: agents.map(|agent| (agent.name.clone(), Kept::default())).collect(),
@@ -147,18 +168,12 @@ impl Collaboration {
         }
     }
 
-    /// The text as the agent's own line.
-    fn line(&self, stage: &Stage, ask: &AskId, text: &str, repairs: &mut Vec<Repair>) -> Event {
-        let cast = stage.cast();
-        let agents = cast.agents().iter().map(|agent| agent.name.as_str());
-        let people = cast.people().iter().map(PersonId::as_str);
-        let others: Vec<&str> =
-            agents.chain(people).chain(["router"]).filter(|name| *name != ask.agent.as_str()).collect();
-        let text = own_line(text, ask.agent.as_str(), &others, repairs).into();
+    /// The text as the agent's line.
+    fn line(&self, ask: &AskId, text: &str) -> Event {
         Event::LineSpoken {
             speaker: Speaker::Agent(ask.agent.clone()),
             kind: LineKind::MESSAGE,
-            text,
+            text: text.trim().into(),
             ask: Some(ask.clone()),
             to: None,
             voice: None,
@@ -166,24 +181,61 @@ impl Collaboration {
         }
     }
 
-    fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
-        let reading = reply::read(text, &self.envelope);
-        let mut repairs = reading.repairs;
-        let concluded = |reason, problem| Decision::Concluded { reason, problem };
-        let (message, decision) = match reading.value.map(Envelope::from) {
-            Ok(Envelope { message, is_final: true, .. }) => (message, concluded(reason::FINAL, None)),
-            Ok(Envelope { message, handoff: Some(handoff), .. }) => {
-                (message, Decision::HandedOver { to: handoff.to, task: handoff.task.into() })
+    /// A message without its speaker's name before it. One in which several speak is a dialogue that the agent
+    /// wrote: it stays whole.
+    fn message<'a>(&self, stage: &Stage, speaker: &AgentId, message: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
+        let cast = stage.cast();
+        let agents = cast.agents().iter().map(|agent| agent.name.as_str());
+        let people = cast.people().iter().map(PersonId::as_str);
+        let names: Vec<&str> = agents.chain(people).chain(["router"]).collect();
+        let speaks = |line: &str| names.iter().any(|name| after_prefix(line, name).is_some());
+        match message.trim().split('\n').skip(1).any(speaks) {
+            true => message,
+            false => own_line(message, speaker.as_str(), &[], repairs),
+        }
+    }
+
+    fn answered(&self, stage: &Stage, ask: &AskId, text: &str, is_full: bool) -> Reaction {
+        let reading = envelope::read(text, &self.envelope);
+        if is_full && reading.is_broken_off() && !stage.has_more_room(ask) {
+            let problem = "the reply broke off at the output limit".to_owned();
+            return Reaction::events(vec![Event::decision(Decision::Reasked { ask: ask.clone(), problem })]);
+        }
+        self.taken(stage, ask, text, reading)
+    }
+
+    /// What a reply comes to, good or bad.
+    fn taken(&self, stage: &Stage, ask: &AskId, text: &str, reading: envelope::Reading) -> Reaction {
+        let envelope::Reading { envelope, ignored, mut repairs } = reading;
+        let problem = ignored.map(|problem| problem.to_string());
+        let (message, decision) = match &envelope {
+            Ok(Envelope { message, handoff, is_final }) => {
+                let decision = match handoff {
+                    _ if *is_final => Decision::Concluded { reason: reason::FINAL, problem: None },
+                    Some(Handoff { to, task }) => Decision::HandedOver { to: to.clone(), task: task.as_str().into() },
+                    None => Decision::Concluded { reason: reason::NO_HANDOFF, problem },
+                };
+                (self.message(stage, &ask.agent, message, &mut repairs), decision)
             }
-            Ok(Envelope { message, handoff: None, .. }) => (message, concluded(reason::NO_HANDOFF, None)),
-            Err(problem) => (text.to_owned(), concluded(reason::MALFORMED_REPLY, Some(problem.to_string()))),
+            Err(problem) => {
+                let problem = Some(problem.to_string());
+                (text, Decision::Concluded { reason: reason::MALFORMED_REPLY, problem })
+            }
         };
         let mut events = Vec::with_capacity(2);
         if !message.trim().is_empty() {
-            events.push(self.line(stage, ask, &message, &mut repairs));
+            events.push(self.line(ask, message));
         }
         events.push(Event::decision(decision));
         Reaction { repairs, events }
+    }
+
+    fn failed(&self, stage: &Stage) -> Vec<Event> {
+        match &self.broken_off {
+            // It was to be mended and cannot be: what there is of it is better than nothing.
+            Some((ask, text)) => self.taken(stage, ask, text, envelope::read(text, &self.envelope)).events,
+            None => vec![Event::decision(Decision::Concluded { reason: Reason::FAILED, problem: None })],
+        }
     }
 }
 
@@ -227,11 +279,8 @@ impl Rules for Collaboration {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
-            Happened::Failed { .. } => {
-                let decision = Decision::Concluded { reason: Reason::FAILED, problem: None };
-                Ok(Reaction::events(vec![Event::decision(decision)]))
-            }
+            Happened::Answered { ask, text, is_full } => Ok(self.answered(stage, ask, text, is_full)),
+            Happened::Failed { .. } => Ok(Reaction::events(self.failed(stage))),
             Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
         }
@@ -276,6 +325,9 @@ impl Rules for Collaboration {
 
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
         match &record.event {
+            Event::Answered { ask, text, is_full, .. } => {
+                self.broken_off = is_full.then(|| (ask.clone(), text.clone()));
+            }
             Event::LineSpoken { speaker, text, .. } => self.window.push(speaker.shared_name(), None, text),
             Event::HumanSpoke { who, text, .. } => self.window.push(who.shared(), None, text),
             Event::Decided(decision) => match decision.open() {
@@ -285,7 +337,9 @@ impl Rules for Collaboration {
                     self.window.push(Speaker::Router.shared_name(), Some(to.shared()), task);
                     self.speaker = to.clone();
                     self.round += 1;
+                    self.broken_off = None;
                 }
+                Some(Decision::Reasked { ask, .. }) => stage.spend_attempt(ask),
                 Some(Decision::Concluded { reason, .. }) => self.concluded = Some(*reason),
                 None => {}
             },
@@ -296,7 +350,6 @@ impl Rules for Collaboration {
             }
             Event::Started { .. }
             | Event::Asked { .. }
-            | Event::Answered { .. }
             | Event::AskFailed { .. }
             | Event::AskCut { .. }
             | Event::ClipMade { .. }

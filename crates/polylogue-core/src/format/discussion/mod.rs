@@ -429,7 +429,7 @@ impl Rules for Discussion {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
+            Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(ask, failure))),
             Happened::Heard { .. } => Ok(Reaction::events(self.taken(None).into_iter().collect())),
             Happened::Clipped { .. } => Ok(Reaction::default()),

@@ -164,7 +164,7 @@ impl Rules for Interview {
 
     fn on(&self, _: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text } => Ok(self.answered(ask, text)),
+            Happened::Answered { ask, text, .. } => Ok(self.answered(ask, text)),
             Happened::Failed { .. } | Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
         }

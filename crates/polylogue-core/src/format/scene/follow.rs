@@ -128,10 +128,7 @@ impl Outlook<'_> {
     pub(super) fn world_events(&self) -> Vec<Arc<str>> {
         let next = self.beat + 1;
         match &self.settings.events {
-            WorldEvents::Off => Vec::new(),
-            WorldEvents::At(events) => {
-                events.iter().filter(|event| event.beat == next).map(|event| event.text.clone()).collect()
-            }
+            WorldEvents::Off | WorldEvents::At(_) => self.settings.events.scheduled(next).collect(),
             WorldEvents::Auto => {
                 let push = self.pace.needs_a_push();
                 let wish = self.judgement.and_then(|judgement| judgement.event.clone());

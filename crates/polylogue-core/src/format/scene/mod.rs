@@ -7,6 +7,7 @@
 
 mod act;
 pub mod bracket;
+mod decision;
 mod director;
 mod follow;
 mod grammar;
@@ -26,15 +27,9 @@ mod vocabulary;
 use std::{collections::BTreeMap, sync::Arc};
 
 use minijinja::context;
-use serde::{Deserialize, Serialize};
 
-use self::{
-    director::{Director, Report},
-    pace::Pace,
-    player::{Player, Standing},
-    told::NOW,
-};
 pub use self::{
+    decision::Decision,
     follow::{Note, NoteKind},
     judgement::{ArcState, Judgement, OnCharacter, Shift},
     mood::Mood,
@@ -47,7 +42,13 @@ pub use self::{
     },
     vocabulary::{kind, purpose, reason},
 };
-use super::{Decided, Format, Happened, Place, Reaction, Recorded, Rules, Vocabulary, Wants};
+use self::{
+    director::{Director, Report},
+    pace::Pace,
+    player::{Player, Standing},
+    told::NOW,
+};
+use super::{Format, Happened, Place, Reaction, Rules, Vocabulary, Wants};
 use crate::{
     Conversation,
     ask::Request,
@@ -55,7 +56,7 @@ use crate::{
     id::{AgentId, AskId, LineId, PersonId},
     line::{Delivery, Line, LineKind, Speaker},
     reason::{Ending, Reason},
-    setup::BadSetup,
+    setup::{BadSetup, Change},
     stage::{Stage, Words},
     step::Rejected,
 };
@@ -67,92 +68,6 @@ pub const STAND_IN: &str = "moderator-fallback";
 
 /// The most of a memory that is kept.
 const MAX_MEMORY_CHARS: usize = 600;
-
-/// What only a scene decides. Beats are counted from 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Decision {
-    /// A character chose to say nothing.
-    StayedSilent {
-        ask: AskId,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        nonverbal: Vec<Arc<str>>,
-    },
-    /// A reply was not in its form: what was wrong, and what was made of it.
-    Salvaged {
-        ask: AskId,
-        problems: Vec<bracket::Problem>,
-    },
-    /// A judgement could not be read, and is asked for once more.
-    Reasked {
-        ask: AskId,
-        problem: String,
-    },
-    Judged {
-        beat: u32,
-        judgement: Judgement,
-    },
-    /// The scene goes on without a judgement of this beat.
-    Unjudged {
-        beat: u32,
-        problem: String,
-        /// Who judges from now on, if it is another.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        stands_in: Option<AgentId>,
-    },
-    BeatEnded {
-        beat: u32,
-        spoke: Vec<AgentId>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        failed: Vec<AgentId>,
-        /// Whether everything that was said had been said before.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        is_circling: bool,
-        moods: BTreeMap<AgentId, Mood>,
-    },
-    BeatBegun {
-        beat: u32,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        notes: Vec<Note>,
-    },
-    Concluded {
-        #[serde(deserialize_with = "Reason::known")]
-        reason: Reason,
-        goal_achieved: bool,
-    },
-    /// What a character takes along from the scene.
-    Remembered {
-        character: AgentId,
-        text: Arc<str>,
-    },
-    /// A character takes nothing along: why.
-    NotRemembered {
-        character: AgentId,
-        problem: String,
-    },
-}
-
-impl Decided for Decision {
-    fn ask(&self) -> Option<&AskId> {
-        match self {
-            Decision::StayedSilent { ask, .. } | Decision::Salvaged { ask, .. } | Decision::Reasked { ask, .. } => {
-                Some(ask)
-            }
-            _ => None,
-        }
-    }
-
-    fn remembered(&self) -> Option<(&AgentId, &Arc<str>)> {
-        match self {
-            Decision::Remembered { character, text } => Some((character, text)),
-            _ => None,
-        }
-    }
-}
-
-impl Recorded for Decision {
-    const FORMAT: &'static str = Settings::NAME;
-}
 
 impl Format for Settings {
     const NAME: &'static str = "scene";
@@ -207,10 +122,8 @@ impl Scene {
             beats: 0,
             over: None,
         };
-        if let WorldEvents::At(events) = &settings.events {
-            for event in events.iter().filter(|event| event.beat == 0) {
-                stage.say(started, Words::of(Speaker::Moderator, kind::EVENT, event.text.clone()));
-            }
+        for text in settings.events.scheduled(0) {
+            stage.say(started, Words::of(Speaker::Moderator, kind::EVENT, text));
         }
         scene.begin(stage, 0, settings.opening().as_slice());
         scene
@@ -230,8 +143,10 @@ impl Scene {
 
     /// Opens a beat for everybody; the first is the initial speaker's alone, if there is one.
     fn begin(&mut self, stage: &Stage, beat: u32, notes: &[Note]) {
+        // A beat that begins with a resume begins again after what happens in the world before it.
+        let before = if beat == self.beat { self.begins[0] } else { self.begins[1] };
+        self.begins = [before, stage.transcript().lines().len()];
         self.beat = beat;
-        self.begins = [self.begins[1], stage.transcript().lines().len()];
         for at in 0..self.players.len() {
             let plays = beat > 0 || self.settings.initial_speaker.as_ref().is_none_or(|id| *id == self.players[at].id);
             if !plays {
@@ -298,19 +213,25 @@ impl Scene {
         self.players.iter_mut().for_each(|player| player.owes_memory = owes);
     }
 
-    /// A scene that could not go on for want of beats or of anybody to ask goes on with another beat.
-    fn go_on(&mut self, stage: &Stage) {
-        let is_open = match self.over {
-            Some(reason::MAX_BEATS_EXCEEDED) => self.beat + 1 < self.max_beats,
-            Some(Reason::FAILED) => {
-                self.pace.reach_again();
-                true
-            }
-            _ => false,
+    /// The beat that a scene goes on with that could not go on for want of beats or of anybody to ask.
+    fn next_beat(&self, change: &Change) -> Option<u32> {
+        let next = self.beat + 1;
+        let is_open = match self.over? {
+            reason::MAX_BEATS_EXCEEDED => next < change.max_rounds.unwrap_or(self.max_beats),
+            reason => reason == Reason::FAILED,
         };
-        if is_open {
+        is_open.then_some(next)
+    }
+
+    fn go_on(&mut self, stage: &Stage, change: &Change) {
+        let next = self.next_beat(change);
+        self.max_beats = change.max_rounds.unwrap_or(self.max_beats);
+        if let Some(beat) = next {
+            if self.over == Some(Reason::FAILED) {
+                self.pace.reach_again();
+            }
             self.over = None;
-            self.begin(stage, self.beat + 1, &[]);
+            self.begin(stage, beat, &[]);
         }
     }
 
@@ -437,7 +358,7 @@ impl Rules for Scene {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text } => Ok(self.answered(stage, ask, text)),
+            Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
@@ -447,6 +368,17 @@ impl Rules for Scene {
     /// A scene is watched, not taken part in.
     fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
         Err(Rejected::NotYourTurn(who.clone()))
+    }
+
+    /// What was to happen in the world before the beat that it goes on with.
+    fn goes_on(&self, _: &Stage, change: &Change) -> Vec<Event> {
+        let Some(beat) = self.next_beat(change) else { return Vec::new() };
+        let mut events: Vec<Event> =
+            self.settings.events.scheduled(beat).map(|text| by_moderator(kind::EVENT, text, None)).collect();
+        if !events.is_empty() {
+            events.push(Event::decision(Decision::BeatBegun { beat, notes: Vec::new() }));
+        }
+        events
     }
 
     fn bound(&self) -> Option<u32> {
@@ -494,8 +426,7 @@ impl Rules for Scene {
                 }
             }
             Event::Resumed { change, .. } | Event::Forked { change, .. } => {
-                self.max_beats = change.max_rounds.unwrap_or(self.max_beats);
-                self.go_on(stage);
+                self.go_on(stage, change);
             }
             Event::Started { .. }
             | Event::Asked { .. }

@@ -82,6 +82,17 @@ pub enum WorldEvents {
     At(Vec<Scheduled>),
 }
 
+impl WorldEvents {
+    /// What is to happen at the beginning of this beat, whatever comes before it.
+    pub(super) fn scheduled(&self, beat: u32) -> impl Iterator<Item = Arc<str>> + '_ {
+        let events = match self {
+            WorldEvents::At(events) => events.as_slice(),
+            WorldEvents::Auto | WorldEvents::Off => &[],
+        };
+        events.iter().filter(move |event| event.beat == beat).map(|event| event.text.clone())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduled {
     pub beat: u32,

@@ -6,6 +6,7 @@
 
 mod extract;
 mod lenient;
+mod near;
 mod shape;
 
 use std::borrow::Cow;
@@ -48,7 +49,7 @@ pub enum Repair {
     Comment,
     /// The reply broke off and was closed.
     Truncated,
-    /// A choice written in another case or with spaces around it.
+    /// A choice that is nearly right: written in another case, with spaces or an `@`, or with a slip of a letter.
     Choice,
     /// An optional field that was null or empty, left out.
     EmptyField,
@@ -84,6 +85,16 @@ pub enum Problem {
     Missing(String),
     #[error("`{at}` must be {wanted}")]
     Wrong { at: String, wanted: String },
+}
+
+impl Problem {
+    /// The field that it is about, such as `handoff.to`.
+    pub(crate) fn at(&self) -> Option<&str> {
+        match self {
+            Problem::Missing(at) | Problem::Wrong { at, .. } => Some(at),
+            Problem::NoObject => None,
+        }
+    }
 }
 
 /// Reads a reply as a value of `shape`.

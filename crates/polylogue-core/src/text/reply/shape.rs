@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use super::{Problem, Repair};
+use super::{Problem, Repair, near::nearest};
 
 /// A form that a value can have. Only what replies need.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,8 +84,7 @@ impl Shape {
             Shape::Choice(words) => {
                 let said = value.as_str().map(str::trim).unwrap_or_default();
                 let exact = words.iter().find(|word| *word == said);
-                let near = || words.iter().find(|word| word.to_lowercase() == said.to_lowercase());
-                let word = exact.or_else(near).ok_or_else(|| self.wrong(at))?;
+                let word = exact.or_else(|| nearest(said, words)).ok_or_else(|| self.wrong(at))?;
                 if value.as_str() != Some(word) {
                     repairs.push(Repair::Choice);
                 }

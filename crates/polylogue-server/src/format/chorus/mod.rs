@@ -13,6 +13,7 @@ use polylogue_core::{
     Setup,
     format::{Format, chorus},
     id::{PersonId, Seq, SessionId},
+    setup::Change,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -71,7 +72,7 @@ struct Chat {
     /// The seed of every draw, to get the same again.
     #[schema(maximum = 9_007_199_254_740_991_i64)]
     seed: Option<u64>,
-    /// Whether lines become clips; as the house does if left out.
+    /// Whether lines become clips; as the house does, or the session that goes on, if left out.
     speech: Option<bool>,
 }
 
@@ -98,7 +99,8 @@ async fn begin(State(app): State<App>, headers: HeaderMap, Body(chat): Body<Chat
         return Err(Refusal::request("a session that goes on keeps its slots: leave `slots` out, or begin a new one"));
     }
     let person = person(&setup)?;
-    let before = app.hub.reopen(id, person, chat.message.trim().into()).await?;
+    let change = Change { speech: chat.speech, ..Change::default() };
+    let before = app.hub.reopen(id, person, chat.message.trim().into(), change).await?;
     Ok(stream::chorus(&app, id, before, Until::Done))
 }
 

@@ -34,7 +34,7 @@ impl Model for AtOnce {
             purpose::JUDGE => scene::JUDGED.to_owned(),
             _ => format!("I have thought about it, and this is what {} thinks in round {}.", id.agent, id.turn),
         };
-        Ok(Reply { text: text.into(), usage: None })
+        Ok(Reply { text: text.into(), ..Reply::default() })
     }
 }
 

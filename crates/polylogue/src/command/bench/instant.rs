@@ -24,7 +24,7 @@ impl Model for Instant {
         let next = AGENTS[turn as usize % AGENTS.len()];
         let message = message(turn);
         let text = format!(r#"{{"message": "{message}", "handoff": {{"to": "{next}", "task": "Go on."}}}}"#);
-        Ok(Reply { text: text.into(), usage: None })
+        Ok(Reply { text: text.into(), ..Reply::default() })
     }
 }
 

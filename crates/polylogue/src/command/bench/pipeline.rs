@@ -37,7 +37,7 @@ impl Model for Slow {
             purpose::COMMENT => json!({"targetSlotId": next, "comment": "Well said.", "voice_profile": "plain"}),
             _ => json!({"text": "A home is a place.", "voice_profile": "plain"}),
         };
-        Ok(Reply { text: reply.to_string().into(), usage: None })
+        Ok(Reply { text: reply.to_string().into(), ..Reply::default() })
     }
 }
 

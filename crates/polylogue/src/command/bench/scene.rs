@@ -53,7 +53,7 @@ impl Model for Counting {
             purpose::ACT => line(id.agent.as_str(), id.turn),
             _ => JUDGED.to_owned(),
         };
-        Ok(Reply { text: text.into(), usage: None })
+        Ok(Reply { text: text.into(), ..Reply::default() })
     }
 }
 

@@ -12,6 +12,7 @@ use polylogue_core::{
     Setup,
     format::{Format as _, chorus::Settings},
     id::Seq,
+    setup::Change,
 };
 use polylogue_runtime::{Listener, port::Journal};
 use polylogue_server::{Refusal, Request, format::chorus::ChorusRequest};
@@ -82,13 +83,14 @@ async fn go_on(
     if !args.slot.is_empty() {
         return Err(Failure::request("a session that goes on keeps its slots: leave --slot out"));
     }
-    if setup.speech {
+    let change = Change { speech: common.speech_wish(), ..Change::default() };
+    if change.speech.unwrap_or(setup.speech) {
         speech::pull_if_wanted(config).await;
     }
     let person = setup.cast.people().first().cloned();
     let person = person.ok_or_else(|| Failure::request("nobody can speak to this session"))?;
     let mut view = format::view(common, &setup.format, config);
-    let before = engine.hub.reopen(conversation, person, args.message.trim().into()).await?;
+    let before = engine.hub.reopen(conversation, person, args.message.trim().into(), change).await?;
     follow(engine, id, before, view.as_mut()).await
 }
 

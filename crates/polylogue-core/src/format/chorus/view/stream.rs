@@ -111,8 +111,8 @@ pub struct ChorusStream {
     slots: Vec<Slot>,
     /// Places that were announced: an ask that is sent again is not a second start.
     started: BTreeSet<(u32, SlotId)>,
-    /// Slots that failed, and turns that ended, since the last message.
-    failed: BTreeSet<SlotId>,
+    /// Places that failed, and turns that ended, since the last message.
+    failed: BTreeSet<(u32, SlotId)>,
     turns: BTreeSet<u32>,
 }
 
@@ -156,7 +156,15 @@ impl ChorusStream {
                 let is_new = self.started.insert((ask.turn, slot));
                 is_new.then(|| self.slot_turn(ask.turn, slot)).flatten().map(ChorusEvent::SlotStart)
             }
-            Event::LineSpoken { .. } => self.spoken(self.conversation.stage().transcript().lines().last()?),
+            Event::LineSpoken { ask, .. } => {
+                // A resumed session asks again where nobody could answer.
+                if let Some(ask) = ask
+                    && let Some(slot) = self.slot(&ask.agent).map(|slot| slot.slot_id)
+                {
+                    self.failed.remove(&(ask.turn, slot));
+                }
+                self.spoken(self.conversation.stage().transcript().lines().last()?)
+            }
             Event::ClipMade { line, clip } => self.audio(*line, clip),
             Event::ClipFailed { line, error } => {
                 let line = self.line(*line)?;
@@ -192,7 +200,7 @@ impl ChorusStream {
                 Some(ChorusEvent::TurnAudio { session_id, turn_index, clip_count: *clips })
             }
             Decision::SlotFailed { turn, slot, kind, message } => {
-                self.failed.insert(*slot);
+                self.failed.insert((*turn, *slot));
                 self.error(*turn, *slot, kind.map_or_else(|| "malformed_reply".to_owned(), name_of), message)
             }
             Decision::Reasked { .. } | Decision::TargetDrawn { .. } | Decision::Routed { .. } => None,
@@ -206,7 +214,8 @@ impl ChorusStream {
             let of_this_message = lines.take_while(|line| line.kind != LineKind::USER);
             of_this_message.filter(|line| line.kind == kind::RESPONSE).any(|line| self.speaker(line) == Some(slot))
         };
-        let slots = self.slots.iter().map(|slot| slot.slot_id).filter(|slot| !self.failed.contains(slot));
+        let has_failed = |slot: SlotId| self.failed.iter().any(|(_, failed)| *failed == slot);
+        let slots = self.slots.iter().map(|slot| slot.slot_id).filter(|slot| !has_failed(*slot));
         slots.filter(|slot| reason == Reason::COMPLETED || has_spoken(*slot)).count()
     }
 

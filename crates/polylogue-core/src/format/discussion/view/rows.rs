@@ -260,7 +260,7 @@ impl ProjectRow {
 
 impl AgentRow {
     fn of(session: SessionId, agent: &Agent, created_at: Timestamp) -> AgentRow {
-        let Sampling { temperature, max_output_tokens, stop } = agent.sampling.clone();
+        let Sampling { temperature, max_output_tokens, stop, .. } = agent.sampling.clone();
         let config = ModelConfig { model: agent.model.clone(), stop, temperature, max_tokens: max_output_tokens };
         let id = agent_id(session, &agent.name);
         AgentRow { id, name: agent.name.clone(), persona: agent.persona.clone(), config, created_at }

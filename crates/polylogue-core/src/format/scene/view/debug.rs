@@ -72,10 +72,11 @@ impl Log {
                 let digest = String::from(*digest);
                 self.line(at, "ask", format!("{ask} · {} · request {digest}", model.unwrap_or_default()));
             }
-            Event::Answered { ask, text, usage, retries, repairs } => {
+            Event::Answered { ask, text, usage, retries, repairs, is_full } => {
                 let retried = if *retries > 0 { format!(" · {retries} retries") } else { String::new() };
+                let full = if *is_full { " · broke off at the output limit" } else { "" };
                 let repaired = if repairs.is_empty() { String::new() } else { format!(" · repaired: {repairs:?}") };
-                self.line(at, "reply", format!("{ask} · {}{retried}{repaired}\n{text}", tokens(usage)));
+                self.line(at, "reply", format!("{ask} · {}{retried}{repaired}{full}\n{text}", tokens(usage)));
             }
             Event::AskFailed { ask, failure, retries, .. } => {
                 let why = failure_in_words(failure, self.conversation.stage().limits());

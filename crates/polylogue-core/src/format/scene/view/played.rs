@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     Conversation, Record,
     event::Event,
-    format::scene::{Decision, Judgement, Mood, Note, Relations, Settings, kind, reason},
+    format::scene::{Decision, Judgement, Mood, Note, Relations, Settings, kind, purpose, reason},
     id::{AgentId, AskId, LineId},
     ledger::{Account, Usage},
     line::Speaker,
@@ -115,7 +115,8 @@ impl PlayedScene {
                 if usage.total() > 0 {
                     self.charge(ask, *usage);
                 }
-                if self.is_character(&ask.agent) {
+                // A memory is put down after the last beat: it is missed by nobody in it.
+                if ask.purpose == purpose::ACT {
                     let why = super::report::failure_in_words(failure, self.conversation.stage().limits());
                     self.beat(ask.turn).failed.push((ask.agent.clone(), why));
                 }
@@ -189,10 +190,6 @@ impl PlayedScene {
         let price = self.conversation.stage().cast().agent(&ask.agent).and_then(|agent| agent.price);
         let cost = price.map(|price| price.of(&usage));
         self.beat(ask.turn).account += Account { calls: 1, usage, cost };
-    }
-
-    fn is_character(&self, agent: &AgentId) -> bool {
-        self.conversation.stage().cast().agents().iter().any(|other| other.name == *agent)
     }
 }
 

@@ -1,0 +1,98 @@
+//! What only a scene decides, as the journal holds it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Judgement, Mood, Note, Settings, bracket};
+use crate::{
+    format::{Decided, Format, Recorded},
+    id::{AgentId, AskId},
+    reason::Reason,
+};
+
+/// What only a scene decides. Beats are counted from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Decision {
+    /// A character chose to say nothing.
+    StayedSilent {
+        ask: AskId,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        nonverbal: Vec<Arc<str>>,
+    },
+    /// A reply was not in its form: what was wrong, and what was made of it.
+    Salvaged {
+        ask: AskId,
+        problems: Vec<bracket::Problem>,
+    },
+    /// A judgement could not be read, and is asked for once more.
+    Reasked {
+        ask: AskId,
+        problem: String,
+    },
+    Judged {
+        beat: u32,
+        judgement: Judgement,
+    },
+    /// The scene goes on without a judgement of this beat.
+    Unjudged {
+        beat: u32,
+        problem: String,
+        /// Who judges from now on, if it is another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stands_in: Option<AgentId>,
+    },
+    BeatEnded {
+        beat: u32,
+        spoke: Vec<AgentId>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failed: Vec<AgentId>,
+        /// Whether everything that was said had been said before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_circling: bool,
+        moods: BTreeMap<AgentId, Mood>,
+    },
+    BeatBegun {
+        beat: u32,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<Note>,
+    },
+    Concluded {
+        #[serde(deserialize_with = "Reason::known")]
+        reason: Reason,
+        goal_achieved: bool,
+    },
+    /// What a character takes along from the scene.
+    Remembered {
+        character: AgentId,
+        text: Arc<str>,
+    },
+    /// A character takes nothing along: why.
+    NotRemembered {
+        character: AgentId,
+        problem: String,
+    },
+}
+
+impl Decided for Decision {
+    fn ask(&self) -> Option<&AskId> {
+        match self {
+            Decision::StayedSilent { ask, .. } | Decision::Salvaged { ask, .. } | Decision::Reasked { ask, .. } => {
+                Some(ask)
+            }
+            _ => None,
+        }
+    }
+
+    fn remembered(&self) -> Option<(&AgentId, &Arc<str>)> {
+        match self {
+            Decision::Remembered { character, text } => Some((character, text)),
+            _ => None,
+        }
+    }
+}
+
+impl Recorded for Decision {
+    const FORMAT: &'static str = Settings::NAME;
+}
