@@ -332,11 +332,12 @@ impl Drive {
         }
     }
 
-    /// Takes an input. Where the format breaks over it, the step that it came of has failed.
+    /// Takes an input. Where the format breaks over what it means, the step that it came of has failed.
     fn take_input(&mut self, input: Input) -> Taken {
         let instead = failed_instead(&input);
-        let decided = self.decide(input).or_else(|broken| self.decide(instead.ok_or(broken)?));
-        match decided {
+        let decided = unbroken(|| self.conversation.on(input))
+            .or_else(|broken| instead.ok_or(broken).and_then(|failed| unbroken(|| self.conversation.on(failed))));
+        match decided.and_then(|decided| self.record_decided(decided)) {
             Err(Broken) => return Taken::Broke,
             Ok(Ok(())) => {}
             Ok(Err(rejected)) => {
@@ -347,8 +348,12 @@ impl Drive {
     }
 
     fn decide(&mut self, input: Input) -> Result<Result<(), Rejected>, Broken> {
-        // To decide changes nothing, so a panic in it leaves the conversation as it was.
-        match unbroken(|| self.conversation.on(input))? {
+        let decided = unbroken(|| self.conversation.on(input))?;
+        self.record_decided(decided)
+    }
+
+    fn record_decided(&mut self, decided: Result<Vec<Event>, Rejected>) -> Result<Result<(), Rejected>, Broken> {
+        match decided {
             Ok(events) => unbroken(|| events.into_iter().for_each(|event| self.record(event))).map(Ok),
             Err(rejected) => Ok(Err(rejected)),
         }
@@ -385,7 +390,8 @@ impl Drive {
         drop(self.under_way.drop_all());
         let notice = "The conversation broke inside, which is a bug: the log says where.";
         let event = Event::Ended { reason: Reason::FAILED, notice: Some(notice.into()) };
-        self.add(Record { seq: self.head.next(), at: self.now(), event });
+        let at = self.conversation.stage().last_at();
+        self.add(Record { seq: self.head.next(), at, event });
         let records = std::mem::take(&mut self.batch);
         let (journal, id) = (self.ports.journal.clone(), self.conversation.stage().setup().id);
         persist(&*journal, id, &records, self.node).await?;

@@ -1,5 +1,6 @@
 //! Sessions through the hub, on a model made for the test: stop, resume, fork, watching, bounds.
 
+mod owners;
 mod support;
 mod waiting;
 

@@ -1,0 +1,292 @@
+//! Who runs a session, and what becomes of it when the store is in trouble, the format breaks or the process is gone.
+
+mod fragile;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use polylogue_core::{
+    Event, Reason, Record, Setup, Timestamp,
+    event::VERSION,
+    id::{Seq, SessionId},
+    projection::Status,
+    setup::{Change, FormatSetup},
+};
+use polylogue_runtime::{
+    Hub, HubError, HubSettings, Listener, MemoryJournal, Overheard, Ports, Published,
+    port::{Journal, JournalError, NodeId, Nodes, Owned, Summary},
+};
+use tokio::time::{Instant, sleep};
+
+use self::fragile::{Breaks, Fragile};
+use crate::support::{Behaviour, Bench, TestModel, setup};
+
+/// A store that can be in trouble: appends fail, or are done without anybody being told.
+#[derive(Default)]
+struct Troubled {
+    store: MemoryJournal,
+    is_locked: AtomicBool,
+    is_mute: AtomicBool,
+    refused: AtomicUsize,
+}
+
+impl Troubled {
+    fn lock(&self, is_locked: bool) {
+        self.is_locked.store(is_locked, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Journal for Troubled {
+    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
+        let trouble = || JournalError::Unavailable("another program keeps it locked".to_owned());
+        if self.is_locked.load(Ordering::SeqCst) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return Err(trouble());
+        }
+        self.store.append(session, records, node).await?;
+        if self.is_mute.load(Ordering::SeqCst) { Err(trouble()) } else { Ok(()) }
+    }
+
+    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
+        self.store.read(session, after, limit).await
+    }
+
+    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+        self.store.sessions(limit).await
+    }
+
+    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
+        self.store.find(id_prefix, limit).await
+    }
+}
+
+/// A hub on a store that can be in trouble.
+fn troubled(model: Arc<TestModel>) -> (Bench, Arc<Troubled>) {
+    let store = Arc::new(Troubled::default());
+    let bench = Bench::new(model);
+    let nodes = Arc::new(NodesOf(store.clone()));
+    let ports = Ports { journal: store.clone(), nodes, ..bench.ports };
+    let hub = Hub::new(ports.clone(), HubSettings::default());
+    (Bench { hub, ports, model: bench.model }, store)
+}
+
+struct NodesOf(Arc<Troubled>);
+
+#[async_trait]
+impl Nodes for NodesOf {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+        self.0.store.keep_alive(node, lease).await
+    }
+
+    async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
+        self.0.store.depart(node).await
+    }
+
+    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
+        self.0.store.take_over(node, limit).await
+    }
+
+    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
+        self.0.store.owned(node).await
+    }
+
+    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError> {
+        self.0.store.give_up(node, session, head).await
+    }
+
+    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+        self.0.store.ask_to_stop(session).await
+    }
+
+    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.0.store.is_owned(session).await
+    }
+}
+
+const ROUNDS: u32 = 4;
+
+#[tokio::test(start_paused = true)]
+async fn a_store_in_trouble_is_waited_for_and_nothing_is_asked_again() {
+    let (bench, store) = troubled(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(7))));
+    let ids = join_all((0..50).map(|_| bench.hub.start(setup(ROUNDS)))).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(bench.model.calls(), 50);
+    store.lock(true);
+    // The replies come in this time, and stay in memory.
+    sleep(Duration::from_secs(60)).await;
+    assert!(store.refused.load(Ordering::SeqCst) >= 50 * 10, "it is tried again and again");
+    assert_eq!((bench.model.calls(), bench.hub.running()), (50, 50), "nothing new is asked meanwhile");
+    let refused = bench.hub.start(setup(1)).await;
+    assert!(matches!(refused, Err(HubError::Journal(JournalError::Unavailable(_)))), "nothing can begin: {refused:?}");
+    store.lock(false);
+    for id in ids.into_iter().flatten() {
+        bench.hub.wait(id).await.unwrap();
+        assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
+    }
+    assert_eq!(bench.model.calls(), 50 * ROUNDS, "no reply that had arrived was asked for again");
+    assert_eq!(bench.hub.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_while_the_store_is_in_trouble_and_a_stop_ends_it_at_once() {
+    // The reply comes in pieces, each within the time limit of the one before.
+    let (bench, store) = troubled(TestModel::new(|_| Behaviour::Hangs { after: "half a" }));
+    let id = bench.hub.start(setup(1)).await.unwrap();
+    let mut watch = bench.hub.subscribe(id, Seq::START);
+    while !matches!(watch.next().await.unwrap(), Some(Published::Delta { .. })) {}
+    store.lock(true);
+    let hub = bench.hub.clone();
+    let said = tokio::spawn(async move { hub.say(id, "you".parse().unwrap(), "Hello?".into()).await });
+    sleep(Duration::from_secs(2)).await;
+    let hub = bench.hub.clone();
+    let stopped = tokio::spawn(async move { hub.stop(id).await });
+    sleep(Duration::from_millis(10)).await;
+    assert_eq!(bench.model.dropped(), 1, "the request is gone, though that cannot be recorded yet");
+    store.lock(false);
+    assert_eq!(stopped.await.unwrap(), Ok(Reason::CANCELLED));
+    assert_eq!(said.await.unwrap(), Ok(()), "what was said before the stop is recorded");
+    let records = bench.hub.records(id).await.unwrap();
+    assert!(
+        records.iter().any(|record| matches!(&record.event, Event::AskCut { partial, .. } if &**partial == "half a"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_append_that_worked_without_a_word_is_not_made_twice() {
+    let (bench, store) = troubled(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
+    let id = bench.hub.start(setup(ROUNDS)).await.unwrap();
+    store.is_mute.store(true, Ordering::SeqCst);
+    bench.hub.wait(id).await.unwrap();
+    assert_eq!((bench.reason(id).await, bench.model.calls()), (Some(Reason::CAP_REACHED), ROUNDS));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_let_go_of_a_store_is_gone_on_with_when_it_can_be() {
+    let (bench, store) = troubled(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
+    bench.hub.attend().await.unwrap();
+    let id = bench.hub.start(setup(2)).await.unwrap();
+    store.lock(true);
+    assert!(matches!(bench.hub.wait(id).await, Err(HubError::Journal(JournalError::Unavailable(_)))));
+    assert_eq!(bench.hub.running(), 0);
+    store.lock(false);
+    let mut watch = bench.hub.subscribe(id, Seq::START);
+    while watch.next().await.unwrap().is_some() {}
+    assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_who_resume_at_once_one_runs_it() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
+    for _ in 0..50 {
+        let id = bench.hub.start(setup(2)).await.unwrap();
+        bench.hub.stop(id).await.unwrap();
+        let before = bench.model.calls();
+        let resumed = join_all((0..8).map(|_| bench.hub.resume(id, Change::default()))).await;
+        assert_eq!(resumed.iter().filter(|resumed| resumed.is_ok()).count(), 1);
+        assert!(resumed.iter().all(|resumed| matches!(resumed, Ok(()) | Err(HubError::Running))), "{resumed:?}");
+        bench.hub.wait(id).await.unwrap();
+        assert_eq!((bench.reason(id).await, bench.model.calls() - before), (Some(Reason::CAP_REACHED), 2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_left_beyond_the_places_follows_as_they_come_free() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(30))));
+    let ids: Vec<SessionId> =
+        join_all((0..24).map(|_| bench.hub.start(setup(1)))).await.into_iter().flatten().collect();
+    bench.hub.leave().await;
+    let settings = HubSettings { max_live: 5, ..HubSettings::default() };
+    let model = TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1)));
+    let ports = Ports { model: model.clone(), ..bench.ports.clone() };
+    let next = Hub::new(ports, settings);
+    assert_eq!(next.attend().await.unwrap().len(), 5);
+    let began = Instant::now();
+    for id in ids {
+        let mut watch = next.subscribe(id, Seq::START);
+        while watch.next().await.unwrap().is_some() {}
+    }
+    assert!(began.elapsed() < Duration::from_secs(8), "five at a time, a second each: {:?}", began.elapsed());
+    assert_eq!((model.calls(), next.running()), (24, 0));
+}
+
+/// Writes down whose files it was told to make again.
+#[derive(Default)]
+struct Settled(Mutex<Vec<SessionId>>);
+
+#[async_trait]
+impl Listener for Settled {
+    async fn heard(&self, _: SessionId, _: &[Arc<Record>]) {}
+
+    async fn settle(&self, session: SessionId) {
+        self.0.lock().unwrap().push(session);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_over_makes_what_the_dead_could_not() {
+    let bench = Bench::new(TestModel::handing_on());
+    let seen_to = bench.run(setup(1)).await;
+    // This one's process died right after its last record.
+    let unseen = setup(1);
+    let (id, gone) = (unseen.id, NodeId::random());
+    bench.ports.nodes.keep_alive(gone, Duration::ZERO).await.unwrap();
+    let records = bench.hub.records(seen_to).await.unwrap().into_iter().map(|record| match record.event {
+        Event::Started { version, .. } => {
+            Record { event: Event::Started { version, setup: Arc::new(unseen.clone()) }, ..record }
+        }
+        _ => record,
+    });
+    bench.ports.journal.append(id, records.map(Arc::new).collect(), gone).await.unwrap();
+    let settled = Arc::new(Settled::default());
+    let journal = Arc::new(Overheard::new(bench.ports.journal.clone(), vec![settled.clone()]));
+    let hub = Hub::new(Ports { journal, ..bench.ports.clone() }, HubSettings::default());
+    assert_eq!(hub.attend().await.unwrap(), [], "nothing is to be run");
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(*settled.0.lock().unwrap(), [id], "once, and only of the one that lacks them");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_format_that_breaks_ends_its_session_with_a_reason() {
+    for (breaks, reason) in [
+        (Breaks::Nowhere, Reason::COMPLETED),
+        // The step that it breaks over has failed; what that means is the format's to say.
+        (Breaks::OnAnswers, Reason::COMPLETED),
+        (Breaks::OnEverything, Reason::FAILED),
+        (Breaks::InWants, Reason::FAILED),
+        (Breaks::InApply, Reason::FAILED),
+    ] {
+        let settings = HubSettings { max_live: 1, ..HubSettings::default() };
+        let bench = Bench::with(TestModel::handing_on(), Arc::new(MemoryJournal::default()), settings);
+        let broken = Setup { format: FormatSetup::new(Fragile { breaks }), ..setup(1) };
+        let id = bench.hub.start(broken).await.unwrap();
+        bench.hub.wait(id).await.unwrap();
+        let last = bench.hub.records(id).await.unwrap().pop().unwrap();
+        assert!(matches!(last.event, Event::Ended { reason: ended, .. } if ended == reason), "{breaks:?}: {last:?}");
+        assert_eq!(bench.hub.running(), 0, "{breaks:?}");
+        assert_eq!(bench.reason(bench.run(setup(1)).await).await, Some(Reason::CAP_REACHED), "the place is free");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_breaks_whoever_takes_it_over_is_left_alone_after_two() {
+    let bench = Bench::new(TestModel::handing_on());
+    let broken = Setup { format: FormatSetup::new(Fragile { breaks: Breaks::InFold }), ..setup(1) };
+    let (id, gone) = (broken.id, NodeId::random());
+    let started = Event::Started { version: VERSION, setup: Arc::new(broken) };
+    let first = Record { seq: Seq(1), at: Timestamp(1), event: started };
+    bench.ports.journal.append(id, vec![Arc::new(first)], gone).await.unwrap();
+    assert_eq!(bench.hub.attend().await.unwrap(), []);
+    sleep(Duration::from_secs(60)).await;
+    let listed = bench.ports.journal.sessions(9).await.unwrap().remove(0);
+    assert_eq!((listed.status(), listed.takeovers, listed.is_left_alone()), (Status::Left, 2, true));
+    assert_eq!(bench.hub.running(), 0);
+    assert_eq!(bench.hub.resume(id, Change::default()).await, Err(HubError::Broken), "and who tries is told");
+}
