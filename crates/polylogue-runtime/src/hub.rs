@@ -75,8 +75,6 @@ struct Inner {
     checked_in: Mutex<Option<Instant>>,
     /// Whether a task keeps the node known.
     stays_known: AtomicBool,
-    /// Whether it goes on with what others have left.
-    attends: AtomicBool,
     is_leaving: AtomicBool,
     claims: Arc<Claims>,
     kept: Kept,
@@ -178,7 +176,6 @@ impl Hub {
                 node: NodeId::random(),
                 checked_in: Mutex::default(),
                 stays_known: AtomicBool::new(false),
-                attends: AtomicBool::new(false),
                 is_leaving: AtomicBool::new(false),
                 claims: Arc::new(Claims::new(settings.max_live)),
                 kept: Kept::default(),

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use polylogue_core::{id::SessionId, room::RoomId};
@@ -27,7 +30,9 @@ pub(super) struct Claims {
     /// A permit for each session that may run.
     places: Arc<Semaphore>,
     max_live: usize,
-    /// Rung when a session is claimed.
+    /// Whether the hub looks for sessions that others have left, also when it runs none.
+    attends: AtomicBool,
+    /// Rung when a session is claimed, and when the hub begins to attend.
     claimed: Notify,
     /// Rung when a session is let go of.
     freed: Notify,
@@ -62,7 +67,8 @@ pub(super) struct Claim {
 impl Claims {
     pub(super) fn new(max_live: usize) -> Claims {
         let places = Arc::new(Semaphore::new(max_live.min(Semaphore::MAX_PERMITS)));
-        Claims { live: Mutex::default(), places, max_live, claimed: Notify::new(), freed: Notify::new() }
+        let (live, attends, claimed, freed) = Default::default();
+        Claims { live, places, max_live, attends, claimed, freed }
     }
 
     /// Places for so many sessions, or none of them.
@@ -133,9 +139,19 @@ impl Claims {
         self.live().iter().filter(|(_, live)| is_older(live)).map(|(session, _)| *session).collect()
     }
 
-    /// Waits until there is a session to look after.
-    pub(super) async fn anything_claimed(&self) {
-        while self.live().is_empty() {
+    /// From now on there is always something to look after.
+    pub(super) fn attend(&self) {
+        self.attends.store(true, Ordering::SeqCst);
+        self.claimed.notify_one();
+    }
+
+    pub(super) fn attends(&self) -> bool {
+        self.attends.load(Ordering::SeqCst)
+    }
+
+    /// Waits until there is something to look after.
+    pub(super) async fn anything_to_look_after(&self) {
+        while self.live().is_empty() && !self.attends() {
             self.claimed.notified().await;
         }
     }

@@ -42,7 +42,7 @@ impl Hub {
     /// once; those beyond its places follow as places come free.
     pub async fn attend(&self) -> Result<Vec<SessionId>, HubError> {
         self.be_known().await?;
-        self.inner.attends.store(true, Ordering::SeqCst);
+        self.inner.claims.attend();
         Ok(self.take_over().await?.sessions)
     }
 
@@ -162,7 +162,7 @@ impl Hub {
                 Some(commands) if owned.is_to_stop => drop(commands.try_send(Command::Stop)),
                 Some(_) => {}
                 // Nobody runs it: its loop has failed, or it has ended and could not be given up then.
-                None if inner.attends.load(Ordering::SeqCst) => {
+                None if inner.claims.attends() => {
                     if let Some(place) = inner.claims.reserve_up_to(1) {
                         self.adopt(*owned, Some(place)).await;
                     }
@@ -192,12 +192,10 @@ struct Taken {
 fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
     async move {
         let mut takes_over_from = Instant::now();
-        let (mut attends, mut is_all) = (false, true);
+        let mut is_all = true;
         loop {
-            if !attends {
-                // Who runs nothing need not be known.
-                claims.anything_claimed().await;
-            }
+            // Who runs nothing need not be known.
+            claims.anything_to_look_after().await;
             // A place that comes free is for the next that was left.
             let is_freed = tokio::select! {
                 () = sleep(BEAT) => false,
@@ -220,8 +218,7 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
             if !is_freed && let Err(error) = hub.look_after().await {
                 tracing::debug!(%error, "what others want of the sessions here cannot be read");
             }
-            attends = hub.inner.attends.load(Ordering::SeqCst);
-            if attends && Instant::now() >= takes_over_from {
+            if claims.attends() && Instant::now() >= takes_over_from {
                 match hub.take_over().await {
                     Ok(taken) => is_all = taken.is_all,
                     Err(error) => tracing::debug!(%error, "what was left cannot be taken over"),

@@ -217,6 +217,23 @@ async fn what_was_left_beyond_the_places_follows_as_they_come_free() {
     assert_eq!((model.calls(), next.running()), (24, 0));
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_attends_notices_what_is_left_later() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(100))));
+    let next = bench.next_process(TestModel::handing_on());
+    assert_eq!(next.hub.attend().await.unwrap(), []);
+    sleep(Duration::from_secs(60)).await;
+    let id = bench.hub.start(setup(1)).await.unwrap();
+    let mut watch = next.hub.subscribe(id, Seq::START);
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(next.hub.running(), 0);
+    bench.hub.leave().await;
+    let left = Instant::now();
+    while watch.next().await.unwrap().is_some() {}
+    assert!(left.elapsed() < Duration::from_secs(3), "it looks every second: {:?}", left.elapsed());
+    assert_eq!(next.reason(id).await, Some(Reason::CAP_REACHED));
+}
+
 /// Writes down whose files it was told to make again.
 #[derive(Default)]
 struct Settled(Mutex<Vec<SessionId>>);

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     thread::{self, JoinHandle},
 };
 
@@ -30,6 +30,24 @@ impl Server {
         // Whoever writes to a pipe that nobody reads stands still.
         let log = Some(thread::spawn(move || lines.collect()));
         Server { child, at: at.expect("it listens"), log }
+    }
+
+    /// One whose standard error is closed as soon as it has said where it listens.
+    pub(crate) fn start_unread(folder: &Folder) -> Server {
+        let mut command = folder.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let (_, rest) = line.split_once("listens on http://").expect("it listens");
+        let at = rest.split(' ').next().unwrap().parse().unwrap();
+        Server { child, at, log: None }
+    }
+
+    /// Tells it to end, and waits until it has.
+    pub(crate) fn terminate(mut self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
     }
 
     /// `kill -9`; what it had logged by then.
@@ -66,6 +84,12 @@ impl Server {
         let (status, body) = read(self.open("GET", path, "", ""));
         assert_eq!(status, 200, "{body}");
         body
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        let mut answer = String::new();
+        self.open("GET", path, "", "").read_to_string(&mut answer).unwrap();
+        answer
     }
 
     /// Says something in a room that is taken.
