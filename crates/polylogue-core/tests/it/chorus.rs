@@ -268,16 +268,20 @@ fn a_re_ask_names_the_error_and_stays_in_the_thread() {
 
 #[test]
 fn a_reply_that_broke_off_is_asked_for_again_with_more_room() {
-    for (broke_off, room) in [(true, 4_096), (false, 2_048)] {
+    let (prose, half) = ("Let me think about", r#"{"text": "A home is"#);
+    for (reply, broke_off, room) in [(prose, true, 4_096), (half, true, 4_096), (prose, false, 2_048)] {
         let mut play = Play::start(chorus(2)).unwrap();
         let ask = play.begin().remove(0);
         match broke_off {
-            true => play.answer_in_part(&ask, "Let me think about"),
-            false => play.answer(&ask, "Let me think about"),
+            true => play.answer_in_part(&ask, reply),
+            false => play.answer(&ask, reply),
         }
         let again = play.begin().remove(0);
-        assert_eq!((again.id.agent, again.id.attempt), (ask.id.agent, 2));
-        assert_eq!(again.request.max_output_tokens(), room);
+        assert_eq!((&again.id.agent, again.id.attempt), (&ask.id.agent, 2), "{reply}");
+        assert_eq!(again.request.max_output_tokens(), room, "{reply}");
+        // The second time, what can be read is taken.
+        play.answer_in_part(&again, half);
+        assert_eq!(play.lines().last().unwrap(), "slot-1: A home is", "{reply}");
     }
 }
 

@@ -12,6 +12,7 @@ mod properties;
 mod room;
 mod scene;
 mod scene_goes_on;
+mod scene_judged;
 mod scene_properties;
 mod support;
 mod unread;

@@ -17,12 +17,15 @@ use proptest::prelude::*;
 enum Chance {
     Reply(String),
     HandOver(u8),
+    /// A reply that ends after so many characters, because the output limit is reached there.
+    BreakOff(u8),
     Fail,
     Clip(bool),
     Say(String),
     Stop(String),
     TimeIsUp,
-    Resume,
+    /// With or without speech from there on, or as before.
+    Resume(Option<bool>),
     Crash,
     StaleAnswer,
 }
@@ -32,12 +35,13 @@ fn chance() -> impl Strategy<Value = Chance> {
         2 => any::<String>().prop_map(Chance::Reply),
         1 => any::<Vec<u8>>().prop_map(|bytes| Chance::Reply(String::from_utf8_lossy(&bytes).into_owned())),
         8 => any::<u8>().prop_map(Chance::HandOver),
+        2 => any::<u8>().prop_map(Chance::BreakOff),
         1 => Just(Chance::Fail),
         4 => any::<bool>().prop_map(Chance::Clip),
         1 => ".{0,20}".prop_map(Chance::Say),
         1 => ".{0,20}".prop_map(Chance::Stop),
         1 => Just(Chance::TimeIsUp),
-        3 => Just(Chance::Resume),
+        3 => any::<Option<bool>>().prop_map(Chance::Resume),
         2 => Just(Chance::Crash),
         1 => Just(Chance::StaleAnswer),
     ]
@@ -67,6 +71,10 @@ fn happen(play: &mut Play, chance: Chance) {
             let reply = handoff("Go.", NAMES[usize::from(to) % NAMES.len()], "Go on.");
             Input::Answered { ask, answer: answered(&reply) }
         }
+        (Chance::BreakOff(after), Some(ask), _) => {
+            let reply: String = handoff("Go.", NAMES[0], "Go on.").chars().take(after.into()).collect();
+            Input::Answered { ask, answer: Answer { is_full: true, ..answered(&reply) } }
+        }
         (Chance::Fail, Some(ask), _) => {
             let failure = CallFailure { kind: FailureKind::Network, message: String::new() };
             Input::AskFailed { ask, failure, usage: Usage::default(), retries: 3 }
@@ -81,12 +89,22 @@ fn happen(play: &mut Play, chance: Chance) {
             Input::Halted { why: Halt::StopPressed, cut }
         }
         (Chance::TimeIsUp, _, _) => Input::Halted { why: Halt::TimeIsUp, cut: Vec::new() },
-        (Chance::Resume | Chance::Crash, _, _) => Input::ResumePressed { change: Change::default() },
+        (Chance::Resume(speech), _, _) => Input::ResumePressed { change: Change { speech, ..Change::default() } },
+        (Chance::Crash, _, _) => Input::ResumePressed { change: Change::default() },
         (Chance::StaleAnswer, Some(mut ask), _) => {
             ask.turn += 1;
             Input::Answered { ask, answer: answered("{}") }
         }
-        (Chance::Reply(_) | Chance::HandOver(_) | Chance::Fail | Chance::Clip(_) | Chance::StaleAnswer, _, _) => return,
+        (
+            Chance::Reply(_)
+            | Chance::HandOver(_)
+            | Chance::BreakOff(_)
+            | Chance::Fail
+            | Chance::Clip(_)
+            | Chance::StaleAnswer,
+            _,
+            _,
+        ) => return,
     };
     // A rejected input leaves no trace.
     let before = play.conversation.clone();

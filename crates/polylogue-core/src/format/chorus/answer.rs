@@ -56,18 +56,20 @@ pub(super) enum Verdict {
     Failed(Problem),
 }
 
-/// Reads a reply of `seat`. A voice that there is not costs nobody their turn: the slot's usual one is used.
-pub(super) fn read(text: &str, seat: &Seat, phase: Phase, seats: &[Seat]) -> (Verdict, Vec<Repair>) {
+/// Reads a reply of `seat`. A voice that there is not costs nobody their turn: the slot's usual one is used. One that
+/// broke off at the output limit is not good enough for the first time.
+pub(super) fn read(text: &str, is_full: bool, seat: &Seat, phase: Phase, seats: &[Seat]) -> (Verdict, Vec<Repair>) {
     let Some(Shape::Object(fields)) = seat.shape() else {
         return (Verdict::Failed(Problem::NoObject), Vec::new());
     };
     let mut extra = Vec::new();
-    let mut reading = reply::read(text, &Shape::Object(fields.clone()));
+    let read = |shape: &Shape| reply::read(text, shape).within_limit(is_full && !seat.is_asked_again());
+    let mut reading = read(&Shape::Object(fields.clone()));
     if let Err(problem) = &reading.value
         && problem.at() == Some(VOICE)
     {
         extra.push(Repair::Voice);
-        reading = reply::read(text, &without(&fields, VOICE));
+        reading = read(&without(&fields, VOICE));
     }
     let mut unaimed = None;
     if let Err(problem) = &reading.value

@@ -332,10 +332,10 @@ impl Chorus {
         }
     }
 
-    fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
+    fn answered(&self, stage: &Stage, ask: &AskId, text: &str, is_full: bool) -> Reaction {
         let Some(seat) = self.seat(&ask.agent) else { return Reaction::default() };
         let phase = Phase::at(ask.turn);
-        let (verdict, repairs) = answer::read(text, seat, phase, &self.seats);
+        let (verdict, repairs) = answer::read(text, is_full, seat, phase, &self.seats);
         let mut events = Vec::new();
         match verdict {
             Verdict::Line { text, voice, target } => {
@@ -416,7 +416,7 @@ impl Rules for Chorus {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
+            Happened::Answered { ask, text, is_full } => Ok(self.answered(stage, ask, text, is_full)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Clipped { line, is_made } => Ok(Reaction::events(self.clipped(stage, line, is_made))),
             Happened::Heard { .. } => Ok(Reaction::default()),

@@ -39,7 +39,7 @@ impl Reading {
     }
 }
 
-/// Reads a reply. A handoff to nobody, or to somebody who is not here, costs nobody their message.
+/// Reads a reply, whole or broken off. A handoff to nobody, or to somebody who is not here, costs nobody their message.
 pub(super) fn read(text: &str, shape: &Shape) -> Reading {
     let strict = reply::read(text, shape);
     let ignored = strict.value.as_ref().err().filter(|problem| problem.at().is_some_and(is_in_handoff)).cloned();

@@ -35,7 +35,7 @@ use crate::{
     step::Rejected,
     text::{
         identity::{after_prefix, own_line},
-        reply::{Repair, Shape},
+        reply::{Problem, Repair, Shape},
     },
     thread::Kept,
 };
@@ -198,7 +198,7 @@ impl Collaboration {
     fn answered(&self, stage: &Stage, ask: &AskId, text: &str, is_full: bool) -> Reaction {
         let reading = envelope::read(text, &self.envelope);
         if is_full && reading.is_broken_off() && !stage.has_more_room(ask) {
-            let problem = "the reply broke off at the output limit".to_owned();
+            let problem = Problem::BrokenOff.to_string();
             return Reaction::events(vec![Event::decision(Decision::Reasked { ask: ask.clone(), problem })]);
         }
         self.taken(stage, ask, text, reading)

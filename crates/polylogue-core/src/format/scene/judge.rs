@@ -26,8 +26,9 @@ use crate::{
 const LOOK_BACK: usize = 24;
 
 impl Scene {
-    pub(super) fn judged(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
+    pub(super) fn judged(&self, stage: &Stage, ask: &AskId, text: &str, is_full: bool) -> Reaction {
         let reading = reply::read(text, &self.director.shape);
+        let reading = reading.within_limit(is_full && !self.director.is_asked_again());
         let events = match reading.value {
             Ok(value) => {
                 let judgement = judgement::from_value(&value, &self.settings, stage.cast());

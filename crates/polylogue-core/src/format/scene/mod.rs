@@ -282,9 +282,9 @@ impl Scene {
         }
     }
 
-    fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
+    fn answered(&self, stage: &Stage, ask: &AskId, text: &str, is_full: bool) -> Reaction {
         match ask.purpose {
-            purpose::JUDGE => self.judged(stage, ask, text),
+            purpose::JUDGE => self.judged(stage, ask, text, is_full),
             purpose::REMEMBER => {
                 let text = memory(text);
                 let character = ask.agent.clone();
@@ -358,7 +358,7 @@ impl Rules for Scene {
 
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected> {
         match happened {
-            Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
+            Happened::Answered { ask, text, is_full } => Ok(self.answered(stage, ask, text, is_full)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),

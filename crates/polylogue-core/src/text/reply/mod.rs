@@ -76,6 +76,16 @@ pub struct Reading {
     pub repairs: Vec<Repair>,
 }
 
+impl Reading {
+    /// What it is worth if the output limit was reached: nothing, if the end had to be made up.
+    pub(crate) fn within_limit(self, is_full: bool) -> Reading {
+        match is_full && self.repairs.contains(&Repair::Truncated) {
+            true => Reading { value: Err(Problem::BrokenOff), repairs: Vec::new() },
+            false => self,
+        }
+    }
+}
+
 /// Why a reply has not the shape that was asked for, in words that a model can act on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
@@ -85,6 +95,8 @@ pub enum Problem {
     Missing(String),
     #[error("`{at}` must be {wanted}")]
     Wrong { at: String, wanted: String },
+    #[error("the reply broke off at the output limit")]
+    BrokenOff,
 }
 
 impl Problem {
@@ -92,7 +104,7 @@ impl Problem {
     pub(crate) fn at(&self) -> Option<&str> {
         match self {
             Problem::Missing(at) | Problem::Wrong { at, .. } => Some(at),
-            Problem::NoObject => None,
+            Problem::NoObject | Problem::BrokenOff => None,
         }
     }
 }
