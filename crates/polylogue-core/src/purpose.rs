@@ -30,8 +30,8 @@ impl Purpose {
         known.unwrap_or(Purpose { name, is_waited_for: false, is_known: false })
     }
 
-    /// Whether others wait for the answer. Then one time limit holds for all tries together, so that a slow model
-    /// holds nobody up for longer.
+    /// Whether others wait for the answer. Then one deadline holds for all tries together, so that a slow model holds
+    /// nobody up for longer.
     pub fn is_waited_for(self) -> bool {
         self.is_waited_for
     }

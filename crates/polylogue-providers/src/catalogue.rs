@@ -162,8 +162,16 @@ pub enum Caching {
     Unknown,
 }
 
+/// How long a model may take for the questions of a probe.
+const PROBE_LIMIT: Duration = Duration::from_secs(120);
+
 /// Asks a model the same cheap question twice: the second time shows whether its head was cached.
 pub async fn probe(models: &dyn Model, model: &ModelRef) -> Result<Probe, CallError> {
+    let too_slow = |_| CallError::Timeout(format!("no answer within {} s", PROBE_LIMIT.as_secs()));
+    tokio::time::timeout(PROBE_LIMIT, ask_twice(models, model)).await.map_err(too_slow)?
+}
+
+async fn ask_twice(models: &dyn Model, model: &ModelRef) -> Result<Probe, CallError> {
     let shape = question_shape();
     let call = call(model, Arc::new(shape.clone()));
     let sent = Instant::now();

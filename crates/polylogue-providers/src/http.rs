@@ -79,17 +79,14 @@ impl Http {
     pub(crate) async fn post(&self, endpoint: &Endpoint, path: &str, body: &Value) -> Result<Body, Failure> {
         let url = format!("{}{path}", endpoint.base);
         let sending = self.client.post(url).headers(endpoint.headers.clone()).json(body).send();
-        let response = timeout(self.limits.first_byte, sending)
-            .await
-            .map_err(|_| Failure::Call(CallError::Timeout(self.limits.first_byte)))?
-            .map_err(|error| Failure::Call(self.network(error)))?;
+        let response = sending.await.map_err(|error| Failure::Call(network(error)))?;
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let is_json = headers
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
             .is_some_and(|value| value.trim_start().starts_with("application/json"));
-        let mut body = Body { response, is_json, left: self.limits.max_response_bytes, idle: self.limits.idle };
+        let mut body = Body { response, is_json, left: self.limits.max_response_bytes, is_nearly_over: false };
         if (200..300).contains(&status) {
             return Ok(body);
         }
@@ -98,10 +95,6 @@ impl Http {
         let text = body.whole().await.unwrap_or_default();
         Err(Failure::Fault(Fault::from_response(status, &headers, &text, endpoint.key.as_ref())))
     }
-
-    fn network(&self, error: reqwest::Error) -> CallError {
-        if error.is_timeout() { CallError::Timeout(self.limits.connect) } else { network(error) }
-    }
 }
 
 /// A body as it arrives.
@@ -109,16 +102,18 @@ pub(crate) struct Body {
     response: reqwest::Response,
     pub(crate) is_json: bool,
     left: usize,
-    idle: Duration,
+    is_nearly_over: bool,
 }
 
 impl Body {
     /// The next piece; `None` at the end.
     pub(crate) async fn piece(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, CallError> {
-        let piece = timeout(self.idle, self.response.chunk())
-            .await
-            .map_err(|_| CallError::Timeout(self.idle))?
-            .map_err(network)?;
+        let piece = match self.is_nearly_over {
+            true => timeout(AFTER_THE_END, self.response.chunk()).await.unwrap_or(Ok(None)),
+            // How long is waited in between is the caller's business.
+            false => self.response.chunk().await,
+        };
+        let piece = piece.map_err(network)?;
         if let Some(piece) = &piece {
             self.left = self
                 .left
@@ -130,7 +125,7 @@ impl Body {
 
     /// From here on a pause is not worth waiting for.
     pub(crate) fn is_nearly_over(&mut self) {
-        self.idle = self.idle.min(AFTER_THE_END);
+        self.is_nearly_over = true;
     }
 
     pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, CallError> {
@@ -144,15 +139,14 @@ impl Body {
 
 /// A fault of the connection, told without the address: it may carry a password.
 fn network(error: reqwest::Error) -> CallError {
-    let what = if error.is_connect() {
-        "cannot connect"
-    } else if error.is_body() || error.is_decode() {
-        "the answer broke off in the middle"
-    } else {
-        "the request could not be sent"
-    };
     let cause = std::iter::successors(std::error::Error::source(&error), |cause| cause.source()).last();
-    CallError::Network(cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}")))
+    let caused = |what: &str| cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}"));
+    if error.is_connect() {
+        return CallError::Unreachable(caused("cannot connect"));
+    }
+    let what =
+        if error.is_body() || error.is_decode() { "the answer broke off in the middle" } else { "there was no answer" };
+    CallError::Network(caused(what))
 }
 
 /// A base address that can be used: http or https, and no slash at its end.

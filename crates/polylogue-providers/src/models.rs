@@ -2,11 +2,13 @@
 
 mod source;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use polylogue_core::setup::ModelRef;
-use polylogue_runtime::port::{Admission, Call, CallError, Model, Reply};
+use polylogue_runtime::port::{Admission, Call, CallError, FIRST_TOKEN, Model, Reply};
+
+use tokio::sync::Semaphore;
 
 use self::source::{BUILT_IN, Source};
 use crate::{
@@ -14,11 +16,18 @@ use crate::{
     http::Http,
     local::{self, Local},
     resolve::BuiltIn,
-    settings::{Limits, Settings},
+    settings::{Limits, ProviderSettings, Settings},
 };
 
 /// Names that are not for a provider of one's own.
 const RESERVED: [&str; 3] = ["command", "local", "script"];
+
+/// Calls that a provider gets at once, unless the configuration says otherwise.
+const MAX_CONCURRENT: usize = 32;
+
+/// What runs on somebody's own machine takes its time before the first word.
+const SLOW_KINDS: [&str; 3] = ["command", "local", "ollama"];
+const FIRST_TOKEN_OF_SLOW: Duration = Duration::from_secs(120);
 
 /// The port for all models. Unknown providers and missing keys are told when they are asked for.
 #[derive(Clone, Default)]
@@ -31,6 +40,19 @@ pub struct Models {
 pub(crate) struct Provider {
     pub(crate) kind: &'static str,
     pub(crate) state: State,
+    /// For calls at once, handed out in the order of asking. What has none is not bounded here.
+    places: Option<Arc<Semaphore>>,
+}
+
+impl Provider {
+    fn unbounded(kind: &'static str, state: State) -> Provider {
+        Provider { kind, state, places: None }
+    }
+
+    fn with_places(self, settings: Option<&ProviderSettings>) -> Provider {
+        let places = settings.and_then(|own| own.max_concurrent).map_or(MAX_CONCURRENT, usize::from);
+        Provider { places: Some(Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))), ..self }
+    }
 }
 
 #[derive(Clone)]
@@ -75,7 +97,7 @@ impl Models {
             let own = settings.providers.get(built_in.name);
             let source = Source::of_built_in(built_in, own, &env)?;
             keys.extend(source.key.clone());
-            models.providers.insert(built_in.name.to_owned(), source.connect(&http)?);
+            models.providers.insert(built_in.name.to_owned(), source.connect(&http)?.with_places(own));
         }
         for (name, own) in &settings.providers {
             if RESERVED.contains(&name.as_str()) || name.is_empty() || name.contains('/') {
@@ -84,7 +106,7 @@ impl Models {
             if !models.providers.contains_key(name) {
                 let source = Source::of_own(name, own, &env)?;
                 keys.extend(source.key.clone());
-                models.providers.insert(name.clone(), source.connect(&http)?);
+                models.providers.insert(name.clone(), source.connect(&http)?.with_places(Some(own)));
             }
         }
         for (name, command) in &settings.commands {
@@ -92,8 +114,8 @@ impl Models {
                 return Err(BadSettings::NoProgram(name.clone()));
             }
             let model = Arc::new(Command::new(command.clone(), keys.clone()));
-            let provider = Provider { kind: "command", state: State::Ready(model) };
-            models.providers.insert(format!("command/{name}"), provider);
+            let provider = Provider::unbounded("command", State::Ready(model));
+            models.providers.insert(format!("command/{name}"), provider.with_places(None));
         }
         Ok(models)
     }
@@ -101,14 +123,14 @@ impl Models {
     /// Adds the embedded model.
     #[must_use]
     pub fn with_local(mut self, local: Arc<Local>) -> Models {
-        self.providers.insert("local".to_owned(), Provider { kind: "local", state: State::Local(local) });
+        self.providers.insert("local".to_owned(), Provider::unbounded("local", State::Local(local)));
         self
     }
 
     /// Adds a provider that is made elsewhere: scripted replies.
     #[must_use]
     pub fn with(mut self, provider: &'static str, model: Arc<dyn Model>) -> Models {
-        self.providers.insert(provider.to_owned(), Provider { kind: provider, state: State::Ready(model) });
+        self.providers.insert(provider.to_owned(), Provider::unbounded(provider, State::Ready(model)));
         self
     }
 
@@ -133,12 +155,15 @@ impl Models {
         self.providers.iter().map(|(name, provider)| (name.as_str(), provider))
     }
 
-    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, CallError> {
-        let provider = match &*model.provider {
+    fn provider(&self, model: &ModelRef) -> Option<&Provider> {
+        match &*model.provider {
             "command" => self.providers.get(&model.to_string()),
             name => self.providers.get(name),
-        };
-        match provider {
+        }
+    }
+
+    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, CallError> {
+        match self.provider(model) {
             Some(Provider { state: State::Ready(model), .. }) => Ok(model.clone()),
             Some(Provider { state: State::Local(local), .. }) => local.check(&model.model).map(|()| local.clone() as _),
             Some(Provider { state: State::Missing(what), .. }) => Err(CallError::Unavailable(what.clone())),
@@ -153,15 +178,24 @@ impl Models {
 #[async_trait]
 impl Model for Models {
     async fn admit(&self, call: &Call) -> Admission {
-        match self.find(&call.ask.request.model) {
-            Ok(model) => model.admit(call).await,
-            // The answer will say what is wrong.
-            Err(_) => Admission::default(),
-        }
+        // When it cannot be used, the answer will say why.
+        let Ok(model) = self.find(&call.ask.request.model) else { return Admission::default() };
+        let places = self.provider(&call.ask.request.model).and_then(|provider| provider.places.clone());
+        let place = match places {
+            Some(places) => places.acquire_owned().await.ok(),
+            None => None,
+        };
+        Admission::new((place, model.admit(call).await))
     }
 
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         self.find(&call.ask.request.model)?.answer(call).await
+    }
+
+    fn first_token(&self, model: &ModelRef, asked: Option<Duration>) -> Duration {
+        let is_slow = self.provider(model).is_some_and(|provider| SLOW_KINDS.contains(&provider.kind));
+        let asked = asked.or(is_slow.then_some(FIRST_TOKEN_OF_SLOW));
+        self.find(model).map_or(asked.unwrap_or(FIRST_TOKEN), |found| found.first_token(model, asked))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the binary's configuration says about models: `[providers.NAME]`, `[commands.NAME]`, `[prices."…"]`.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
 use polylogue_core::money::Price;
 use serde::Deserialize;
@@ -25,6 +25,9 @@ pub struct ProviderSettings {
     /// The environment variable that holds the key. A server without keys needs none.
     #[serde(default)]
     pub api_key_env: Option<String>,
+    /// Calls at once; who comes later waits for a place.
+    #[serde(default)]
+    pub max_concurrent: Option<NonZeroUsize>,
 }
 
 /// The protocol that a provider speaks.
@@ -59,36 +62,22 @@ pub struct CommandSettings {
     pub program: String,
     #[serde(default)]
     pub args: Vec<String>,
-    #[serde(default = "CommandSettings::default_timeout")]
-    pub timeout_seconds: u64,
+    /// How long it may run; without it, as long as any model may be silent before its first word.
+    #[serde(default)]
+    pub timeout_seconds: Option<u64>,
 }
 
-impl CommandSettings {
-    fn default_timeout() -> u64 {
-        120
-    }
-}
-
-/// The limits of one exchange with a server. The time for a whole answer is not among them: the runtime has it.
+/// The limits of one exchange with a server. How long an answer is waited for is not among them: the runtime knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub connect: Duration,
-    /// From sending the request to the first byte of the answer.
-    pub first_byte: Duration,
-    /// Between two pieces of the answer.
-    pub idle: Duration,
     /// Bytes of one answer, as they come over the wire.
     pub max_response_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(120),
-            idle: Duration::from_secs(60),
-            max_response_bytes: 8 * 1024 * 1024,
-        }
+        Limits { connect: Duration::from_secs(10), max_response_bytes: 8 * 1024 * 1024 }
     }
 }
 
@@ -116,7 +105,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(settings.providers["lab"].kind, Kind::OpenAi);
-        assert_eq!(settings.commands["coder"].timeout_seconds, 120);
+        assert_eq!(settings.commands["coder"].timeout_seconds, None);
         assert_eq!(settings.prices["lab/qwen3-8b"].output, 0.4);
         assert!(toml::from_str::<Settings>("[providers.lab]\nkind = \"openai\"\nbase-url = \"x\"").is_err());
         assert!(toml::from_str::<Settings>("[providers.lab]\nkind = \"cohere\"").is_err());

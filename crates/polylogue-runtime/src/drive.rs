@@ -12,7 +12,6 @@ use polylogue_core::{
     event::{CallFailure, FailureKind, Origin},
     format::Remark,
     id::{AskId, LineId, PersonId},
-    ledger::Usage,
     line::Speaker,
 };
 use tokio::{
@@ -22,9 +21,10 @@ use tokio::{
 };
 
 use crate::{
-    call::{self, Retries},
+    call::{Patience, Performance, Retries},
     live::Publisher,
     port::{Clock, Deltas, Journal, JournalError, Model, Rooms, Speech, Store, Voice},
+    purse::{Purse, Tab},
 };
 
 /// What the engine acts through.
@@ -101,8 +101,10 @@ impl Drive {
                 Happened::Input(input) => {
                     self.take(input, &mut batch);
                     // What else is done by now goes into the same append: replies to six come together.
+                    under_way.purse.set(self.conversation.stage().allowance());
                     while let Some(input) = under_way.next().now_or_never() {
                         self.take(input, &mut batch);
+                        under_way.purse.set(self.conversation.stage().allowance());
                     }
                 }
                 Happened::Halt(why) => self.halt(why, &mut under_way, &mut batch),
@@ -136,24 +138,34 @@ impl Drive {
         match step {
             Step::Ask(ask) => {
                 let id = ask.id.clone();
-                let publisher = self.publisher.clone();
-                let watched = id.clone();
-                let deltas = Deltas::new(move |text| publisher.delta(&watched, text));
-                under_way.add(Doing::Ask(id), self.ask(ask, deltas.clone()), Some(deltas));
+                let tab = self.tab(&id, &under_way.purse);
+                under_way.add(Doing::Ask(id), self.ask(ask, tab.clone()), Some(tab));
             }
             Step::Speak(line) => under_way.add(Doing::Speak(line), self.speak(line), None),
             Step::AwaitHuman(_) | Step::End(_) => {}
         }
     }
 
-    fn ask(&self, ask: Ask, deltas: Deltas) -> BoxFuture<'static, Input> {
-        let time_limit = Duration::from_secs(self.conversation.stage().limits().call_timeout_seconds);
-        let id = ask.id.clone();
-        let work = call::perform(self.ports.model.clone(), ask, deltas, time_limit, self.retries);
+    /// What an ask that is recorded may run up, and where its text goes.
+    fn tab(&self, ask: &AskId, purse: &Purse) -> Tab {
+        let stage = self.conversation.stage();
+        let (publisher, watched) = (self.publisher.clone(), ask.clone());
+        let deltas = Deltas::new(move |text| publisher.delta(&watched, text));
+        Tab::new(stage.estimate_of(ask).unwrap_or_default(), stage.price_of(&ask.agent), deltas, purse)
+    }
+
+    fn ask(&self, ask: Ask, tab: Tab) -> BoxFuture<'static, Input> {
+        let (model, retries) = (self.ports.model.clone(), self.retries);
+        let patience = Patience::new(self.conversation.stage().limits(), &*model, &ask.request.model);
+        let (publisher, id) = (self.publisher.clone(), ask.id.clone());
+        let waiting = move |what: Option<&str>| publisher.waiting(&id, what);
+        let (id, ran_up) = (ask.id.clone(), tab.clone());
+        let work = Performance { model, ask, tab, patience, retries, waiting }.run();
         let broken = move || {
             let message = "the model's connector broke inside, which is a bug: the log says where".to_owned();
             let failure = CallFailure { kind: FailureKind::Unavailable, message };
-            Input::AskFailed { ask: id, failure, usage: Usage::default(), retries: 0 }
+            let usage = ran_up.cut(id.clone()).usage.unwrap_or_default();
+            Input::AskFailed { ask: id, failure, usage, retries: 0 }
         };
         unbroken(work, broken).boxed()
     }
@@ -181,6 +193,7 @@ impl Drive {
     }
 
     async fn wait(&self, under_way: &mut UnderWay, commands: &mut mpsc::Receiver<Command>) -> Happened {
+        under_way.purse.set(self.conversation.stage().allowance());
         let deadline = self.conversation.stage().deadline();
         let time_left = deadline.map(|deadline| Duration::from_millis(deadline.since(self.ports.clock.now())));
         let time_is_up = async {
@@ -272,20 +285,21 @@ impl Doing {
 #[derive(Default)]
 struct UnderWay {
     futures: FuturesUnordered<BoxFuture<'static, (Doing, Input)>>,
-    deltas: BTreeMap<Doing, Option<Deltas>>,
+    tabs: BTreeMap<Doing, Option<Tab>>,
+    purse: Purse,
 }
 
 impl UnderWay {
     fn contains(&self, step: &Step) -> bool {
-        !self.deltas.is_empty() && Doing::of(step).is_some_and(|doing| self.deltas.contains_key(&doing))
+        !self.tabs.is_empty() && Doing::of(step).is_some_and(|doing| self.tabs.contains_key(&doing))
     }
 
     fn is_empty(&self) -> bool {
         self.futures.is_empty()
     }
 
-    fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, deltas: Option<Deltas>) {
-        self.deltas.insert(doing.clone(), deltas);
+    fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, tab: Option<Tab>) {
+        self.tabs.insert(doing.clone(), tab);
         self.futures.push(async move { (doing, work.await) }.boxed());
     }
 
@@ -293,7 +307,7 @@ impl UnderWay {
     async fn next(&mut self) -> Input {
         match self.futures.next().await {
             Some((doing, input)) => {
-                self.deltas.remove(&doing);
+                self.tabs.remove(&doing);
                 input
             }
             None => pending().await,
@@ -302,11 +316,8 @@ impl UnderWay {
 
     fn drop_all(&mut self) -> Vec<Cut> {
         self.futures.clear();
-        let cut = std::mem::take(&mut self.deltas).into_iter().filter_map(|(doing, deltas)| match (doing, deltas) {
-            (Doing::Ask(ask), Some(deltas)) => {
-                let arrived = deltas.take();
-                Some(Cut { ask, partial: arrived.text.into(), usage: arrived.usage })
-            }
+        let cut = std::mem::take(&mut self.tabs).into_iter().filter_map(|(doing, tab)| match (doing, tab) {
+            (Doing::Ask(ask), Some(tab)) => Some(tab.cut(ask)),
             (Doing::Ask(_) | Doing::Speak(_), _) => None,
         });
         cut.collect()

@@ -22,6 +22,12 @@ pub enum Published {
         ask: AskId,
         text: Arc<str>,
     },
+    /// What an ask waits for while no model works on it, a place or the end of a pause; nothing when that is over.
+    /// Not recorded either.
+    Waiting {
+        ask: AskId,
+        what: Option<Arc<str>>,
+    },
 }
 
 /// How far a watcher may fall behind before it has to read the journal again.
@@ -51,6 +57,10 @@ impl Publisher {
 
     pub(crate) fn delta(&self, ask: &AskId, text: &str) {
         self.publish(|| Published::Delta { ask: ask.clone(), text: text.into() });
+    }
+
+    pub(crate) fn waiting(&self, ask: &AskId, what: Option<&str>) {
+        self.publish(|| Published::Waiting { ask: ask.clone(), what: what.map(Into::into) });
     }
 
     fn publish(&self, published: impl FnOnce() -> Published) {
@@ -119,7 +129,7 @@ impl Subscription {
                     return Ok(Some(Published::Record(record)));
                 }
                 Ok(Published::Record(_)) | Err(RecvError::Lagged(_)) => self.is_caught_up = false,
-                Ok(delta @ Published::Delta { .. }) => return Ok(Some(delta)),
+                Ok(passing @ (Published::Delta { .. } | Published::Waiting { .. })) => return Ok(Some(passing)),
                 Err(RecvError::Closed) => {
                     self.watch = None;
                     self.is_caught_up = false;

@@ -10,7 +10,7 @@ mod voice;
 pub use clock::{Clock, SystemClock};
 pub use journal::{Journal, JournalError, Summary};
 pub use memories::Memories;
-pub use model::{Admission, Arrived, Call, CallError, Deltas, Model, Reply};
+pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
 pub use rooms::{RoomRecord, RoomSummary, Rooms};
 pub use voice::{NoVoice, Speech, Voice, VoiceError};
 

@@ -112,6 +112,8 @@ pub(crate) struct LimitsTable {
     max_tokens: Option<u64>,
     max_seconds: Option<u64>,
     call_timeout_seconds: Option<u64>,
+    first_token_seconds: Option<u64>,
+    call_max_seconds: Option<u64>,
 }
 
 impl LimitsTable {
@@ -122,6 +124,8 @@ impl LimitsTable {
             max_tokens: self.max_tokens.unwrap_or(default.max_tokens),
             max_seconds: self.max_seconds.unwrap_or(default.max_seconds),
             call_timeout_seconds: self.call_timeout_seconds.unwrap_or(default.call_timeout_seconds),
+            first_token_seconds: self.first_token_seconds.or(default.first_token_seconds),
+            call_max_seconds: self.call_max_seconds.unwrap_or(default.call_max_seconds),
         }
     }
 }

@@ -49,6 +49,7 @@ pub(crate) async fn follow(
                     view.record(&record, &conversation);
                 }
                 Some(Published::Delta { ask, text }) => view.delta(&ask, &text, &conversation),
+                Some(Published::Waiting { ask, what }) => view.waiting(&ask, what.as_deref(), &conversation),
                 None => break,
             },
             _ = presses.recv() => {

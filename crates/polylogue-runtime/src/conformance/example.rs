@@ -67,7 +67,7 @@ pub fn ended(reason: Reason) -> Event {
 }
 
 pub fn resumed() -> Event {
-    Event::Resumed { version: VERSION, change: Change::default() }
+    Event::Resumed { version: VERSION, change: Change::default(), lost: Vec::new() }
 }
 
 pub fn forked(from: SessionId, at: u64) -> Event {
