@@ -2,7 +2,7 @@
 //!
 //! It never retries, never follows a redirect (a key would go along) and never shows an address in an error.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use polylogue_runtime::port::CallError;
 use reqwest::{
@@ -149,10 +149,55 @@ fn network(error: reqwest::Error) -> CallError {
     CallError::Network(caused(what))
 }
 
+/// Whether an address is on this machine or in a private network, as far as its host tells. A name without a dot is
+/// one that only a private network knows.
+pub(crate) fn is_private(base: &str) -> bool {
+    let Ok(url) = Url::parse(base) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified(),
+        Ok(IpAddr::V6(ip)) => {
+            ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_unspecified()
+        }
+        Err(_) => {
+            let name = host.trim_end_matches('.');
+            !name.contains('.') || [".localhost", ".local"].iter().any(|end| name.ends_with(end))
+        }
+    }
+}
+
 /// A base address that can be used: http or https, and no slash at its end.
 pub(crate) fn base_url(text: &str) -> Option<String> {
     let text = text.trim();
     let url = Url::parse(text).ok()?;
     let fits = matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none();
     fits.then(|| text.trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_private;
+
+    #[test]
+    fn a_private_address_is_told_by_its_host() {
+        for (base, expected) in [
+            ("http://127.0.0.1:8000/v1", true),
+            ("http://localhost:11434", true),
+            ("http://10.1.2.3/v1", true),
+            ("http://172.16.0.9", true),
+            ("http://192.168.1.20:8080", true),
+            ("http://[::1]:8000", true),
+            ("http://[fd00::1]", true),
+            ("http://box:1234", true),
+            ("http://studio.local:1234/v1", true),
+            ("https://api.openai.com/v1", false),
+            ("https://8.8.8.8", false),
+            ("https://172.32.0.1", false),
+            ("https://localhost.example.com", false),
+            ("https://[2606:4700::1111]", false),
+            ("no address", false),
+        ] {
+            assert_eq!(is_private(base), expected, "{base}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use self::source::{BUILT_IN, Source};
 use crate::{
     command::Command,
-    http::Http,
+    http::{Http, is_private},
     local::{self, Local},
     resolve::BuiltIn,
     settings::{Limits, ProviderSettings, Settings},
@@ -40,13 +40,19 @@ pub struct Models {
 pub(crate) struct Provider {
     pub(crate) kind: &'static str,
     pub(crate) state: State,
+    /// Whether it is on this machine or in a private network.
+    is_private: bool,
     /// For calls at once, handed out in the order of asking. What has none is not bounded here.
     places: Option<Arc<Semaphore>>,
 }
 
 impl Provider {
     fn unbounded(kind: &'static str, state: State) -> Provider {
-        Provider { kind, state, places: None }
+        Provider { kind, state, is_private: false, places: None }
+    }
+
+    fn at(self, base: &str) -> Provider {
+        Provider { is_private: is_private(base), ..self }
     }
 
     fn with_places(self, settings: Option<&ProviderSettings>) -> Provider {
@@ -151,6 +157,11 @@ impl Models {
         }
     }
 
+    /// The names of providers on this machine or in a private network: what runs there costs nothing by itself.
+    pub fn private(&self) -> impl Iterator<Item = &str> {
+        self.providers().filter(|(_, provider)| provider.is_private).map(|(name, _)| name)
+    }
+
     pub(crate) fn providers(&self) -> impl Iterator<Item = (&str, &Provider)> {
         self.providers.iter().map(|(name, provider)| (name.as_str(), provider))
     }
@@ -207,7 +218,10 @@ impl fmt::Debug for Models {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
+    use crate::catalogue;
 
     #[test]
     fn what_is_missing_is_told_by_its_name() {
@@ -229,6 +243,48 @@ mod tests {
             assert!(error.contains(told), "{model}: {error}");
         }
         assert!(models.check(&"ollama/llama3.2".parse().unwrap()).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_provider_gets_so_many_calls_at_once_and_the_others_wait_in_order() {
+        let settings: Settings = toml::from_str(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmax_concurrent = 2",
+        )
+        .unwrap();
+        let models = Models::new(&settings, Limits::default(), |_| None).unwrap();
+        let places = |model: &str| models.provider(&model.parse().unwrap()).unwrap().places.clone().unwrap();
+        assert_eq!(places("ollama/any").available_permits(), MAX_CONCURRENT);
+        let call = catalogue::call(&"lab/any".parse().unwrap());
+        let (first, _second) = (models.admit(&call).await, models.admit(&call).await);
+        let (mut third, mut fourth) = (models.admit(&call).boxed(), models.admit(&call).boxed());
+        assert!((&mut third).now_or_never().is_none() && (&mut fourth).now_or_never().is_none());
+        drop(first);
+        assert!((&mut fourth).now_or_never().is_none(), "it came later");
+        let third = third.now_or_never().unwrap();
+        drop(third);
+        assert!(fourth.now_or_never().is_some());
+    }
+
+    #[test]
+    fn the_first_word_may_take_longer_on_one_s_own_machine() {
+        let settings: Settings = toml::from_str(
+            "[providers.box]\nkind = \"ollama\"\nbase_url = \"http://box:1\"\n\
+             [commands.coder]\nprogram = \"claude\"\n[commands.slow]\nprogram = \"slow\"\ntimeout_seconds = 200",
+        )
+        .unwrap();
+        let models = Models::new(&settings, Limits::default(), |_| None).unwrap();
+        for (model, usual, asked) in [
+            ("openai/gpt-4o", 60, 7),
+            ("ollama/llama3.2", 120, 7),
+            ("box/llama3.2", 120, 7),
+            ("command/coder", 120, 7),
+            ("command/slow", 200, 200),
+            ("nobody/knows", 60, 7),
+        ] {
+            let model = model.parse().unwrap();
+            assert_eq!(models.first_token(&model, None).as_secs(), usual, "{model}");
+            assert_eq!(models.first_token(&model, Some(Duration::from_secs(7))).as_secs(), asked, "{model}");
+        }
     }
 
     #[test]

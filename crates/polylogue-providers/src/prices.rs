@@ -1,6 +1,6 @@
 //! What models charge: the user's own prices first, then dated data, and otherwise nobody knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use genai_prices::{PriceRequest, Usage, UsageKey};
 use polylogue_core::{money::Price, setup::ModelRef};
@@ -15,12 +15,21 @@ const FREE: [&str; 4] = ["local", "script", "command", "ollama"];
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
     own: BTreeMap<String, Price>,
+    /// Providers on the user's own machines.
+    private: BTreeSet<String>,
 }
 
 impl Prices {
     /// With prices of one's own, by `provider/model` or `provider/*`.
     pub fn new(own: BTreeMap<String, Price>) -> Self {
-        Prices { own }
+        Prices { own, private: BTreeSet::new() }
+    }
+
+    /// The same, where these providers are on the user's own machines: they cost nothing unless a price of one's own
+    /// says otherwise.
+    #[must_use]
+    pub fn with_private<'a>(self, providers: impl IntoIterator<Item = &'a str>) -> Self {
+        Prices { private: providers.into_iter().map(str::to_owned).collect(), ..self }
     }
 
     /// `None` when nobody knows: an unknown price is never zero.
@@ -29,7 +38,7 @@ impl Prices {
         if let Some(price) = own {
             return Some(*price);
         }
-        if FREE.contains(&&*model.provider) {
+        if FREE.contains(&&*model.provider) || self.private.contains(&*model.provider) {
             return Some(Price::FREE);
         }
         listed(model)
@@ -74,11 +83,15 @@ mod tests {
             ("lab/qwen3-8b".to_owned(), own),
             ("shed/*".to_owned(), Price::FREE),
             ("openai/gpt-4o".to_owned(), own),
-        ]));
+            ("attic/dear".to_owned(), own),
+        ]))
+        .with_private(["attic"]);
         let full = |input, output, cached, cache_write| Some(Price { input, output, cached, cache_write });
         for (model, expected) in [
             ("lab/qwen3-8b", Some(own)),
             ("lab/other", None),
+            ("attic/anything", Some(Price::FREE)),
+            ("attic/dear", Some(own)),
             ("shed/anything", Some(Price::FREE)),
             ("openai/gpt-4o", Some(own)),
             ("openai/gpt-6.1-terra", full(1.0, 5.0, Some(0.05), Some(1.25))),

@@ -114,9 +114,16 @@ pub(crate) struct LimitsTable {
     call_timeout_seconds: Option<u64>,
     first_token_seconds: Option<u64>,
     call_max_seconds: Option<u64>,
+    /// Whether `max_usd` may be set where nobody knows what a model costs.
+    pub(crate) allow_unpriced: bool,
 }
 
 impl LimitsTable {
+    /// Whether somebody wants a limit in dollars to hold, which needs the price of every model.
+    pub(crate) fn needs_prices(&self) -> bool {
+        self.max_usd.is_some() && !self.allow_unpriced
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         let default = Limits::default();
         Limits {

@@ -1,6 +1,9 @@
 //! The result of a session as programs read it: what was said, what it cost, why it ended.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 
@@ -92,6 +95,9 @@ pub struct Costs {
     #[serde(rename = "estimatedUSD")]
     pub estimated_usd: Option<Money>,
     pub by_agent: BTreeMap<AgentId, AgentCosts>,
+    /// The models whose price nobody knows: no limit in dollars holds them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unpriced: BTreeSet<ModelRef>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -195,10 +201,12 @@ fn audio_path(line: &Line) -> Option<String> {
 impl Costs {
     pub fn of(conversation: &Conversation) -> Costs {
         let ledger = conversation.stage().ledger();
+        let unpriced = conversation.stage().cast().everyone().filter(|agent| agent.price.is_none());
         Costs {
             total_tokens: ledger.total().usage.total(),
             estimated_usd: ledger.total().cost,
             by_agent: ledger.by_agent().into_iter().map(|(agent, sum)| (agent.clone(), AgentCosts::of(&sum))).collect(),
+            unpriced: unpriced.map(|agent| agent.model.clone()).collect(),
         }
     }
 }

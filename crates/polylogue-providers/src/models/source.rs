@@ -158,9 +158,9 @@ impl Source {
             Kind::Gemini => Box::new(Gemini),
             Kind::Ollama => Box::new(Ollama),
         };
-        let endpoint = Endpoint { base, headers, key: self.key };
+        let endpoint = Endpoint { base: base.clone(), headers, key: self.key };
         let connector = Arc::new(Connector::new(dialect, endpoint, http.clone()));
-        Ok(Provider::unbounded(kind, State::Ready(connector)))
+        Ok(Provider::unbounded(kind, State::Ready(connector)).at(&base))
     }
 }
 

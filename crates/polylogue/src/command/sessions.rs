@@ -57,14 +57,14 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
         Sessions::Resume { id, change } => {
             let id = engine.find(&id).await?;
             let seen = engine.head(id).await?;
-            let change = to_change(common, &engine, id, &change).await?;
+            let change = to_change(common, &config, &engine, id, &change).await?;
             let mut view = view(common, &config, &engine, id).await?;
             engine.hub.resume(id, change).await?;
             follow(&engine, id, seen, view.as_mut()).await
         }
         Sessions::Fork { id, at, change } => {
             let id = engine.find(&id).await?;
-            let change = to_change(common, &engine, id, &change).await?;
+            let change = to_change(common, &config, &engine, id, &change).await?;
             let new_id = engine::new_session_id()?;
             let mut view = view(common, &config, &engine, id).await?;
             engine.hub.fork(id, Seq(at), new_id, change).await?;
@@ -81,7 +81,13 @@ async fn view(common: &Common, config: &Config, engine: &Engine, id: SessionId) 
 }
 
 /// What the flags of `resume` and `fork` change in this session.
-async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args::Change) -> Result<Change, Failure> {
+async fn to_change(
+    common: &Common,
+    config: &Config,
+    engine: &Engine,
+    id: SessionId,
+    args: &args::Change,
+) -> Result<Change, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     let stage = conversation.stage();
     let now = *stage.limits();
@@ -91,9 +97,20 @@ async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args:
         max_seconds: args.max_seconds.unwrap_or(now.max_seconds),
         ..now
     };
+    // Whoever sets a limit in dollars wants it to hold.
+    let needs_prices = args.max_usd.is_some() && !config.limits.allow_unpriced;
+    if let Some(agent) = stage.cast().everyone().find(|agent| agent.price.is_none())
+        && needs_prices
+        && common.model.is_none()
+    {
+        return Err(agents::unpriced(&agent.model));
+    }
     let mut recast = Vec::new();
     if let Some(text) = &common.model {
         let (model, price) = agents::model(text, engine)?;
+        if price.is_none() && (needs_prices || config.limits.needs_prices()) {
+            return Err(agents::unpriced(&model));
+        }
         recast.extend(stage.cast().everyone().map(|agent| Recast {
             agent: agent.name.clone(),
             model: model.clone(),
