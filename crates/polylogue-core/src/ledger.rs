@@ -114,10 +114,18 @@ pub struct Ledger {
 
 impl Ledger {
     pub fn charge(&mut self, agent: &AgentId, purpose: Purpose, usage: Usage, price: Option<&Price>) {
-        let call = Account { calls: 1, usage, cost: price.map(|price| price.of(&usage)) };
-        *self.accounts.entry((agent.clone(), purpose)).or_default() += call;
-        self.total += call;
-        self.known_cost += call.cost.unwrap_or_default();
+        self.add(agent, purpose, Account { calls: 1, usage, cost: price.map(|price| price.of(&usage)) });
+    }
+
+    /// A clip that its engine bills. It is no call and has no tokens.
+    pub fn charge_speech(&mut self, agent: &AgentId, cost: Option<Money>) {
+        self.add(agent, Purpose::SPEECH, Account { calls: 0, usage: Usage::default(), cost });
+    }
+
+    fn add(&mut self, agent: &AgentId, purpose: Purpose, account: Account) {
+        *self.accounts.entry((agent.clone(), purpose)).or_default() += account;
+        self.total += account;
+        self.known_cost += account.cost.unwrap_or_default();
     }
 
     pub fn total(&self) -> &Account {

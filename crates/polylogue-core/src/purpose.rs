@@ -15,6 +15,9 @@ pub struct Purpose {
 }
 
 impl Purpose {
+    /// Not an ask: what speech costs has its place in the ledger under this name.
+    pub const SPEECH: Purpose = Purpose::new("speech");
+
     pub const fn new(name: &'static str) -> Purpose {
         Purpose { name: Name::new(name), is_waited_for: false, is_known: true }
     }

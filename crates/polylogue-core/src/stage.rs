@@ -31,6 +31,8 @@ pub struct Stage {
     transcript: Transcript,
     ledger: Ledger,
     open: Vec<Open>,
+    /// The most that an ask was expected to cost so far.
+    dearest_ask: Money,
     /// Asks at a place that came to nothing.
     spent_attempts: BTreeMap<Place, u32>,
     wanted_clips: BTreeSet<LineId>,
@@ -115,6 +117,7 @@ impl Stage {
             transcript: Transcript::default(),
             ledger: Ledger::default(),
             open: Vec::new(),
+            dearest_ask: Money::ZERO,
             spent_attempts: BTreeMap::new(),
             wanted_clips: BTreeSet::new(),
             keys: BTreeMap::new(),
@@ -244,6 +247,11 @@ impl Stage {
         self.cast.agent(agent).and_then(|agent| agent.price)
     }
 
+    /// What is kept for the text while lines are spoken: speech ends before the words do.
+    pub fn kept_for_text(&self) -> Money {
+        self.dearest_ask
+    }
+
     /// What the limits leave when all that is under way is counted at its highest.
     pub fn allowance(&self) -> Allowance {
         let Committed { tokens, cost } = self.committed();
@@ -323,6 +331,7 @@ impl Stage {
             Event::Asked { ask, estimate, .. } => {
                 self.close(ask);
                 let cost = self.cost_of(&ask.agent, estimate);
+                self.dearest_ask = self.dearest_ask.max(cost);
                 self.open.push(Open { ask: ask.clone(), estimate: *estimate, cost });
             }
             Event::Answered { ask, usage, .. } => {
@@ -349,6 +358,10 @@ impl Stage {
             Event::LineCut { line, after, .. } => self.transcript.cut(*line, after, record.seq),
             Event::ClipMade { line, clip } => {
                 self.wanted_clips.remove(line);
+                let speaker = self.transcript.get(*line).and_then(|line| line.speaker.name().parse().ok());
+                if let (Some(bill), Some(speaker)) = (clip.billed, speaker) {
+                    self.ledger.charge_speech(&speaker, bill.cost);
+                }
                 self.transcript.set_clip(*line, ClipState::Made(clip.clone()));
             }
             Event::ClipFailed { line, .. } => {

@@ -141,7 +141,7 @@ impl Drive {
                 let tab = self.tab(&id, &under_way.purse);
                 under_way.add(Doing::Ask(id), self.ask(ask, tab.clone()), Some(tab));
             }
-            Step::Speak(line) => under_way.add(Doing::Speak(line), self.speak(line), None),
+            Step::Speak(line) => under_way.add(Doing::Speak(line), self.speak(line, &under_way.purse), None),
             Step::AwaitHuman(_) | Step::End(_) => {}
         }
     }
@@ -170,7 +170,7 @@ impl Drive {
         unbroken(work, broken).boxed()
     }
 
-    fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
+    fn speak(&self, id: LineId, purse: &Purse) -> BoxFuture<'static, Input> {
         let (stage, voice) = (self.conversation.stage(), self.ports.voice.clone());
         let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
         let agents = stage.cast().agents();
@@ -178,7 +178,8 @@ impl Drive {
         let profile = line.voice.clone().or_else(|| agents[seat?].voice.clone());
         let tone = line.delivery.tone.clone();
         let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
-        let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place };
+        let budget = purse.budget(stage.kept_for_text());
+        let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place, budget };
         let work = async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },

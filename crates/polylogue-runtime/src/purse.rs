@@ -12,7 +12,7 @@ use polylogue_core::{
     money::{Money, Price},
 };
 
-use crate::port::{CallError, Deltas};
+use crate::port::{Budget, CallError, Deltas};
 
 /// The purse that the steps of one session share.
 #[derive(Clone, Default)]
@@ -35,9 +35,23 @@ impl Purse {
         Claim { purse: self.clone(), sum: Allowance::default() }
     }
 
-    fn covers_all(&self) -> bool {
+    /// For one clip. It is made only if that leaves what is kept for the text.
+    pub(crate) fn budget(&self, kept_for_text: Money) -> Budget {
+        let claim = Mutex::new(self.claim());
+        Budget::new(move |cost| {
+            let mut claim = lock(&claim);
+            let fits = claim.purse.covers(cost.plus(kept_for_text));
+            if fits {
+                claim.add(0, cost);
+            }
+            fits
+        })
+    }
+
+    /// Whether all that was spent, and so much more, keeps within the limits.
+    fn covers(&self, more: Money) -> bool {
         let Held { left, claimed } = &*lock(&self.0);
-        claimed.tokens <= left.tokens && claimed.cost <= left.cost
+        claimed.tokens <= left.tokens && claimed.cost.plus(more) <= left.cost
     }
 }
 
@@ -111,7 +125,7 @@ impl Tab {
 
     /// Whether one more try keeps within the limits.
     pub(crate) fn may_try_again(&self) -> bool {
-        lock(&self.so_far).claim.purse.covers_all()
+        lock(&self.so_far).claim.purse.covers(Money::ZERO)
     }
 
     /// The ask is dropped: what had arrived, and what all of it used.

@@ -7,12 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use polylogue_core::{
-    money::{Money, Price},
-    setup::Limits,
-};
+use polylogue_core::{money::Money, setup::Limits};
 use polylogue_providers::{
-    CommandSettings, LocalSettings, ProviderSettings, Settings,
+    CommandSettings, LocalSettings, OwnPrice, ProviderSettings, Settings,
     speech::{EngineName, ProfileSettings},
 };
 use serde::Deserialize;
@@ -41,8 +38,8 @@ pub(crate) struct Config {
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     pub(crate) commands: BTreeMap<String, CommandSettings>,
     pub(crate) local: LocalSettings,
-    /// Prices of models, in dollars per million tokens.
-    pub(crate) prices: BTreeMap<String, Price>,
+    /// Prices of models, in dollars per million tokens, and of speech, per million characters.
+    pub(crate) prices: BTreeMap<String, OwnPrice>,
     /// The folder of the file, which paths in it are relative to.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
