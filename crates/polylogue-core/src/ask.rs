@@ -52,10 +52,12 @@ impl Request {
         now.saturating_mul(4).min(LITTLE).max(now.saturating_mul(2))
     }
 
-    /// The most that this request can use: all of its input and all of the output it is allowed.
+    /// The most that this request can use: all of its input, the form of the reply included, and all of the output
+    /// that it is allowed.
     pub fn estimate(&self) -> Usage {
+        let shape = self.shape.as_ref().map_or(0, |shape| shape.tokens());
         Usage {
-            input: self.system.tokens + self.thread.tokens + self.prompt.tokens,
+            input: self.system.tokens + self.thread.tokens + self.prompt.tokens + shape,
             output: self.max_output_tokens().into(),
             estimated: true,
             ..Usage::default()

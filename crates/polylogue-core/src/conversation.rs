@@ -7,7 +7,7 @@ use std::{any::Any, sync::Arc};
 
 use crate::{
     ask::Ask,
-    event::{Event, Origin, Record, VERSION},
+    event::{Event, Lost, Origin, Record, VERSION},
     format::{AnyRules, Decision, Happened, Place, Rules, Wants},
     id::{AskId, LineId, PersonId, Seq},
     ledger::{Usage, estimate_tokens},
@@ -150,7 +150,7 @@ impl Conversation {
             Step::Ask(ask) if !self.stage.is_open(&ask.id) => vec![Event::Asked {
                 ask: ask.id.clone(),
                 digest: ask.request.digest(),
-                estimate: ask.request.estimate(),
+                estimate: self.stage.estimate(ask),
             }],
             Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) => Vec::new(),
             Step::End(reason) => vec![self.ended(*reason)],
@@ -251,7 +251,7 @@ impl Conversation {
         // A new message is spoken as the session was set up, unless the person says otherwise.
         let speech = change.speech.unwrap_or(self.stage.setup().speech);
         change.speech = (speech != self.stage.speaks()).then_some(speech);
-        let resumed = Event::Resumed { version: VERSION, change };
+        let resumed = Event::Resumed { version: VERSION, change, lost: Vec::new() };
         Ok(vec![resumed, Event::HumanSpoke { who, text, origin }])
     }
 
@@ -269,16 +269,24 @@ impl Conversation {
     }
 
     fn on_halt(&self, why: Halt, mut cut: Vec<Cut>) -> Vec<Event> {
-        let reason = match why {
-            Halt::StopPressed => Reason::CANCELLED,
-            Halt::TimeIsUp => Reason::LIMIT_SECONDS,
+        let reason = match (why, self.rules.wants(&self.stage)) {
+            (Halt::StopPressed, _) => Reason::CANCELLED,
+            // It had come to its own end: only clips and memories were still being made.
+            (Halt::TimeIsUp, Wants::End(reason) | Wants::Epilogue(_, reason)) => reason,
+            (Halt::TimeIsUp, Wants::Asks(_) | Wants::Await(_)) => Reason::LIMIT_SECONDS,
         };
         let mut events = Vec::with_capacity(cut.len() + 1);
-        for ask in self.stage.open_asks() {
-            let known = cut.iter().position(|cut| cut.ask == *ask).map(|at| cut.swap_remove(at));
-            let (partial, usage) = known.map(|cut| (cut.partial, cut.usage)).unwrap_or_default();
-            let usage = usage.unwrap_or_else(|| self.estimate(ask, &partial));
-            events.push(Event::AskCut { ask: ask.clone(), partial, usage });
+        for Lost { ask, usage: at_most } in self.stage.lost() {
+            let known = cut.iter().position(|cut| cut.ask == ask).map(|at| cut.swap_remove(at));
+            let (partial, usage) = match known {
+                Some(Cut { partial, usage, .. }) => {
+                    let usage = usage.unwrap_or_else(|| self.estimate(&ask, &partial));
+                    (partial, usage)
+                }
+                // The process that sent it is gone.
+                None => (Arc::default(), at_most),
+            };
+            events.push(Event::AskCut { ask, partial, usage });
         }
         events.push(self.ended(reason));
         events
@@ -299,7 +307,9 @@ impl Conversation {
             self.rules.may_resume(&self.stage, reason, &change)?;
         }
         let follows = self.goes_on(&change);
-        Ok(followed(Event::Resumed { version: VERSION, change }, follows))
+        // Whoever resumes a session is alone with it: what is open was sent by a process that is gone.
+        let lost = self.stage.lost().collect();
+        Ok(followed(Event::Resumed { version: VERSION, change, lost }, follows))
     }
 
     /// What follows from a resume or a fork with this change.
@@ -314,7 +324,7 @@ impl Conversation {
     /// The usage of a call whose provider did not say: all that was sent, and what came.
     fn estimate(&self, ask: &AskId, reply: &str) -> Usage {
         let sent = self.stage.estimate_of(ask).unwrap_or_default();
-        Usage { input: sent.input, output: estimate_tokens(reply), estimated: true, ..Usage::default() }
+        Usage { output: estimate_tokens(reply), estimated: true, ..sent }
     }
 
     fn must_be_open(&self, ask: &AskId) -> Result<(), Rejected> {

@@ -42,6 +42,9 @@ pub enum Event {
     Resumed {
         version: u32,
         change: Change,
+        /// The asks that were under way when the process before this one ended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lost: Vec<Lost>,
     },
 
     /// A request is about to be sent.
@@ -297,6 +300,14 @@ impl Origin {
     fn is_unsaid(&self) -> bool {
         *self == Origin::default()
     }
+}
+
+/// An ask that was sent and whose answer nobody waited for any more. It is asked again as if it had not been, and is
+/// charged at the most that it can have used: nobody knows how far its answer had come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    pub ask: AskId,
+    pub usage: Usage,
 }
 
 /// Why a call came to nothing, as it is recorded and shown. It never carries a key or a prompt.

@@ -55,14 +55,31 @@ impl AddAssign for Usage {
 
 /// Roughly how many tokens a text is: four letters of a Latin script each, one for every other character.
 pub fn estimate_tokens(text: &str) -> u64 {
-    // Counted in parts whose sums fit a byte, which processors do many at a time.
-    let (mut ascii, mut chars) = (0, 0);
-    for part in text.as_bytes().chunks(255) {
-        ascii += usize::from(part.iter().map(|byte| u8::from(byte.is_ascii())).sum::<u8>());
-        // A byte of the form 10xxxxxx goes on with the character before it.
-        chars += usize::from(part.iter().map(|byte| u8::from((*byte as i8) >= -0x40)).sum::<u8>());
+    let mut count = TokenCount::default();
+    count.add(text);
+    count.tokens()
+}
+
+/// The same count for a text that comes in pieces, wherever it is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenCount {
+    ascii: usize,
+    chars: usize,
+}
+
+impl TokenCount {
+    pub fn add(&mut self, text: &str) {
+        // Counted in parts whose sums fit a byte, which processors do many at a time.
+        for part in text.as_bytes().chunks(255) {
+            self.ascii += usize::from(part.iter().map(|byte| u8::from(byte.is_ascii())).sum::<u8>());
+            // A byte of the form 10xxxxxx goes on with the character before it.
+            self.chars += usize::from(part.iter().map(|byte| u8::from((*byte as i8) >= -0x40)).sum::<u8>());
+        }
     }
-    (ascii.div_ceil(4) + chars - ascii) as u64
+
+    pub fn tokens(&self) -> u64 {
+        (self.ascii.div_ceil(4) + self.chars - self.ascii) as u64
+    }
 }
 
 /// The sum of some calls. `cost` is `None` as soon as one of them had no known price.
@@ -97,10 +114,18 @@ pub struct Ledger {
 
 impl Ledger {
     pub fn charge(&mut self, agent: &AgentId, purpose: Purpose, usage: Usage, price: Option<&Price>) {
-        let call = Account { calls: 1, usage, cost: price.map(|price| price.of(&usage)) };
-        *self.accounts.entry((agent.clone(), purpose)).or_default() += call;
-        self.total += call;
-        self.known_cost += call.cost.unwrap_or_default();
+        self.add(agent, purpose, Account { calls: 1, usage, cost: price.map(|price| price.of(&usage)) });
+    }
+
+    /// A clip that its engine bills. It is no call and has no tokens.
+    pub fn charge_speech(&mut self, agent: &AgentId, cost: Option<Money>) {
+        self.add(agent, Purpose::SPEECH, Account { calls: 0, usage: Usage::default(), cost });
+    }
+
+    fn add(&mut self, agent: &AgentId, purpose: Purpose, account: Account) {
+        *self.accounts.entry((agent.clone(), purpose)).or_default() += account;
+        self.total += account;
+        self.known_cost += account.cost.unwrap_or_default();
     }
 
     pub fn total(&self) -> &Account {
@@ -138,6 +163,9 @@ mod tests {
         let long = "word—日本語 🎈 ".repeat(500);
         let ascii = long.chars().filter(char::is_ascii).count();
         assert_eq!(estimate_tokens(&long), (ascii.div_ceil(4) + long.chars().count() - ascii) as u64);
+        let mut pieces = TokenCount::default();
+        long.split_inclusive(' ').for_each(|piece| pieces.add(piece));
+        assert_eq!(pieces.tokens(), estimate_tokens(&long), "pieces count as the whole");
     }
 
     #[test]

@@ -32,6 +32,6 @@ pub use event::{Event, Record};
 pub use prompt::Templates;
 pub use reason::{Ending, Reason};
 pub use setup::Setup;
-pub use stage::{Failure, Stage};
+pub use stage::{Allowance, Failure, Stage};
 pub use step::{Answer, Cut, Halt, Input, Rejected, Step};
 pub use time::Timestamp;

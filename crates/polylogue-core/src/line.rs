@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     format,
     id::{AgentId, AskId, LineId, PersonId, Seq},
+    money::Money,
     name::{Name, open_name},
     time::Timestamp,
 };
@@ -174,6 +175,18 @@ pub struct Clip {
     /// The speech engine that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Arc<str>>,
+    /// What the engine bills for it. One that runs here bills nothing, and neither does a clip that was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billed: Option<SpeechBill>,
+}
+
+/// What a clip costs at an engine that bills by character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpeechBill {
+    pub characters: u64,
+    /// `None` when nobody knows the price.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "usd")]
+    pub cost: Option<Money>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

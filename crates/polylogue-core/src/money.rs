@@ -30,6 +30,12 @@ impl Money {
     pub fn plus(self, other: Money) -> Money {
         Money { picodollars: self.picodollars.saturating_add(other.picodollars) }
     }
+
+    /// What is left of it; nothing when the other is more.
+    #[must_use]
+    pub fn minus(self, other: Money) -> Money {
+        Money { picodollars: self.picodollars.saturating_sub(other.picodollars) }
+    }
 }
 
 impl AddAssign for Money {

@@ -15,6 +15,9 @@ pub struct Purpose {
 }
 
 impl Purpose {
+    /// Not an ask: what speech costs has its place in the ledger under this name.
+    pub const SPEECH: Purpose = Purpose::new("speech");
+
     pub const fn new(name: &'static str) -> Purpose {
         Purpose { name: Name::new(name), is_waited_for: false, is_known: true }
     }
@@ -30,8 +33,8 @@ impl Purpose {
         known.unwrap_or(Purpose { name, is_waited_for: false, is_known: false })
     }
 
-    /// Whether others wait for the answer. Then one time limit holds for all tries together, so that a slow model
-    /// holds nobody up for longer.
+    /// Whether others wait for the answer. Then one deadline holds for all tries together, so that a slow model holds
+    /// nobody up for longer.
     pub fn is_waited_for(self) -> bool {
         self.is_waited_for
     }

@@ -213,12 +213,32 @@ pub struct Limits {
     pub max_usd: Money,
     pub max_tokens: u64,
     pub max_seconds: u64,
+    /// How long a model that has begun to answer may fall silent.
     pub call_timeout_seconds: u64,
+    /// How long a model may take to its first word; without it, as long as its kind usually needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_token_seconds: Option<u64>,
+    /// How long one try may take as a whole.
+    #[serde(skip_serializing_if = "is_usual_call_max")]
+    pub call_max_seconds: u64,
+}
+
+const CALL_MAX_SECONDS: u64 = 240;
+
+fn is_usual_call_max(seconds: &u64) -> bool {
+    *seconds == CALL_MAX_SECONDS
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_usd: Money::from_usd(2.0), max_tokens: 500_000, max_seconds: 900, call_timeout_seconds: 30 }
+        Limits {
+            max_usd: Money::from_usd(2.0),
+            max_tokens: 500_000,
+            max_seconds: 900,
+            call_timeout_seconds: 30,
+            first_token_seconds: None,
+            call_max_seconds: CALL_MAX_SECONDS,
+        }
     }
 }
 
@@ -228,6 +248,8 @@ impl Limits {
             ("max_tokens", self.max_tokens),
             ("max_seconds", self.max_seconds),
             ("call_timeout_seconds", self.call_timeout_seconds),
+            ("first_token_seconds", self.first_token_seconds.unwrap_or(1)),
+            ("call_max_seconds", self.call_max_seconds),
         ] {
             if value == 0 {
                 return Err(BadSetup::ZeroLimit(limit));

@@ -8,12 +8,12 @@ use std::{
 
 use crate::{
     ask::Ask,
-    event::{Event, Record},
+    event::{Event, Lost, Record},
     format::Place,
     id::{AgentId, AskId, LineId, Seq, SessionId},
     ledger::{Ledger, Usage},
     line::{ClipState, Delivery, Line, LineKind, Speaker, Transcript},
-    money::Money,
+    money::{Money, Price},
     prompt::Templates,
     reason::{Ending, Reason},
     setup::{BadSetup, Cast, Change, Limits, Setup},
@@ -31,6 +31,8 @@ pub struct Stage {
     transcript: Transcript,
     ledger: Ledger,
     open: Vec<Open>,
+    /// The most that an ask was expected to cost so far.
+    dearest_ask: Money,
     /// Asks at a place that came to nothing.
     spent_attempts: BTreeMap<Place, u32>,
     /// Places where an answer broke off at the output limit.
@@ -78,6 +80,13 @@ impl Words {
     }
 }
 
+/// Tokens and dollars that may still be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowance {
+    pub tokens: u64,
+    pub cost: Money,
+}
+
 /// What is used or may yet be used by what is under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Committed {
@@ -112,6 +121,7 @@ impl Stage {
             transcript: Transcript::default(),
             ledger: Ledger::default(),
             open: Vec::new(),
+            dearest_ask: Money::ZERO,
             spent_attempts: BTreeMap::new(),
             full: BTreeSet::new(),
             speaks: setup.speech,
@@ -225,12 +235,39 @@ impl Stage {
         !self.open.is_empty()
     }
 
-    pub(crate) fn open_asks(&self) -> impl Iterator<Item = &AskId> {
-        self.open.iter().map(|open| &open.ask)
+    /// The asks that are open, at the most that each can have used. They are lost if their process is gone.
+    pub(crate) fn lost(&self) -> impl Iterator<Item = Lost> {
+        self.open.iter().map(|open| Lost { ask: open.ask.clone(), usage: open.estimate })
     }
 
-    pub(crate) fn estimate_of(&self, ask: &AskId) -> Option<Usage> {
+    /// What an open ask was expected to use at most when it was sent.
+    pub fn estimate_of(&self, ask: &AskId) -> Option<Usage> {
         self.open.iter().find(|open| open.ask == *ask).map(|open| open.estimate)
+    }
+
+    /// The most that an ask can use. Where writing to the provider's cache costs more than reading afresh, all input
+    /// counts as written.
+    pub(crate) fn estimate(&self, ask: &Ask) -> Usage {
+        let usage = ask.request.estimate();
+        let price = self.price_of(&ask.id.agent).unwrap_or_default();
+        let is_dearer = price.cache_write.is_some_and(|write| write > price.input);
+        Usage { cache_written: if is_dearer { usage.input } else { 0 }, ..usage }
+    }
+
+    /// What an agent's model charges now; `None` when nobody knows.
+    pub fn price_of(&self, agent: &AgentId) -> Option<Price> {
+        self.cast.agent(agent).and_then(|agent| agent.price)
+    }
+
+    /// What is kept for the text while lines are spoken: speech ends before the words do.
+    pub fn kept_for_text(&self) -> Money {
+        self.dearest_ask
+    }
+
+    /// What the limits leave when all that is under way is counted at its highest.
+    pub fn allowance(&self) -> Allowance {
+        let Committed { tokens, cost } = self.committed();
+        Allowance { tokens: self.limits.max_tokens.saturating_sub(tokens), cost: self.limits.max_usd.minus(cost) }
     }
 
     pub(crate) fn ask_at(&self, place: Place) -> AskId {
@@ -254,7 +291,7 @@ impl Stage {
 
     /// Commits to one more ask, or names the limit that it could pass.
     pub(crate) fn commit(&self, ask: &Ask, committed: &mut Committed) -> Result<(), Reason> {
-        let estimate = ask.request.estimate();
+        let estimate = self.estimate(ask);
         committed.add(estimate, self.cost_of(&ask.id.agent, &estimate));
         if self.active_ms >= self.limits.max_seconds.saturating_mul(1000) {
             Err(Reason::LIMIT_SECONDS)
@@ -303,10 +340,15 @@ impl Stage {
                 self.keys.clear();
                 self.go_on(change);
             }
-            Event::Resumed { change, .. } => self.go_on(change),
+            Event::Resumed { change, lost, .. } => {
+                // By the prices under which they were sent.
+                lost.iter().for_each(|lost| self.charge(&lost.ask, &lost.usage));
+                self.go_on(change);
+            }
             Event::Asked { ask, estimate, .. } => {
                 self.close(ask);
                 let cost = self.cost_of(&ask.agent, estimate);
+                self.dearest_ask = self.dearest_ask.max(cost);
                 self.open.push(Open { ask: ask.clone(), estimate: *estimate, cost });
             }
             Event::Answered { ask, usage, is_full, .. } => {
@@ -336,6 +378,10 @@ impl Stage {
             Event::LineCut { line, after, .. } => self.transcript.cut(*line, after, record.seq),
             Event::ClipMade { line, clip } => {
                 self.wanted_clips.remove(line);
+                let speaker = self.transcript.get(*line).and_then(|line| line.speaker.name().parse().ok());
+                if let (Some(bill), Some(speaker)) = (clip.billed, speaker) {
+                    self.ledger.charge_speech(&speaker, bill.cost);
+                }
                 self.transcript.set_clip(*line, ClipState::Made(clip.clone()));
             }
             Event::ClipFailed { line, .. } => {
@@ -451,12 +497,10 @@ impl Stage {
     }
 
     fn charge(&mut self, ask: &AskId, usage: &Usage) {
-        let price = self.cast.agent(&ask.agent).and_then(|agent| agent.price);
-        self.ledger.charge(&ask.agent, ask.purpose, *usage, price.as_ref());
+        self.ledger.charge(&ask.agent, ask.purpose, *usage, self.price_of(&ask.agent).as_ref());
     }
 
     fn cost_of(&self, agent: &AgentId, usage: &Usage) -> Money {
-        let price = self.cast.agent(agent).and_then(|agent| agent.price);
-        price.map(|price| price.of(usage)).unwrap_or_default()
+        self.price_of(agent).map(|price| price.of(usage)).unwrap_or_default()
     }
 }

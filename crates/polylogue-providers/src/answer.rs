@@ -51,8 +51,11 @@ impl<'a> Answer<'a> {
         if let Some(usage) = self.usage {
             self.bill(usage);
         }
-        if self.stopped || piece.is_empty() {
+        if piece.is_empty() {
             return;
+        }
+        if self.stopped {
+            return self.deltas.overhear(piece);
         }
         self.held.push_str(piece);
         let stop = self.stops.iter().filter(|stop| !stop.is_empty()).filter_map(|stop| self.held.find(stop)).min();
@@ -65,6 +68,9 @@ impl<'a> Answer<'a> {
         };
         let ready: String = self.held.drain(..ready).collect();
         self.emit(&ready);
+        if self.stopped {
+            self.deltas.overhear(&self.held);
+        }
     }
 
     /// The length of the longest end of the held text that is the beginning of a stop sequence.
@@ -83,6 +89,11 @@ impl<'a> Answer<'a> {
             self.text.push_str(text);
             self.deltas.push(text);
         }
+    }
+
+    /// Something came, if only a sign that the provider is still there.
+    pub(crate) fn alive(&self) {
+        self.deltas.alive();
     }
 
     /// What the provider says was used so far.

@@ -162,10 +162,18 @@ pub enum Caching {
     Unknown,
 }
 
+/// How long a model may take for the questions of a probe.
+const PROBE_LIMIT: Duration = Duration::from_secs(120);
+
 /// Asks a model the same cheap question twice: the second time shows whether its head was cached.
 pub async fn probe(models: &dyn Model, model: &ModelRef) -> Result<Probe, CallError> {
+    let too_slow = |_| CallError::Timeout(format!("no answer within {} s", PROBE_LIMIT.as_secs()));
+    tokio::time::timeout(PROBE_LIMIT, ask_twice(models, model)).await.map_err(too_slow)?
+}
+
+async fn ask_twice(models: &dyn Model, model: &ModelRef) -> Result<Probe, CallError> {
     let shape = question_shape();
-    let call = call(model, Arc::new(shape.clone()));
+    let call = call(model);
     let sent = Instant::now();
     let first = models.answer(&call).await?;
     let round_trip = sent.elapsed();
@@ -188,7 +196,7 @@ fn question_shape() -> Shape {
     Shape::Object(vec![Field::required("answer", Shape::Choice(vec!["yes".into(), "no".into()]))])
 }
 
-fn call(model: &ModelRef, shape: Arc<Shape>) -> Call {
+pub(crate) fn call(model: &ModelRef) -> Call {
     // Vendors cache heads of about a thousand tokens and more.
     let rules = "You are being tested for a moment. Answer the question that you are asked with yes or no, in the \
                  form that you are told. Say nothing else. The next line repeats this rule and adds nothing to it.\n";
@@ -197,7 +205,7 @@ fn call(model: &ModelRef, shape: Arc<Shape>) -> Call {
         system: rules.repeat(30).into(),
         thread: Thread::default(),
         prompt: "Is the sky above the ground?".into(),
-        shape: Some(shape),
+        shape: Some(Arc::new(question_shape())),
         grammar: None,
         sampling: Sampling { max_output_tokens: Some(512), ..Sampling::default() },
     };

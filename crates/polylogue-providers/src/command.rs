@@ -12,8 +12,9 @@ use async_trait::async_trait;
 use polylogue_core::{
     ask::{Ask, Role},
     ledger::Usage,
+    setup::ModelRef,
 };
-use polylogue_runtime::port::{Call, CallError, Model, Reply};
+use polylogue_runtime::port::{Call, CallError, FIRST_TOKEN, Model, Reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
@@ -53,15 +54,21 @@ impl Command {
         Command { settings, keys }
     }
 
-    async fn run(&self, request: &Value) -> Result<Vec<u8>, CallError> {
+    async fn run(&self, call: &Call) -> Result<Vec<u8>, CallError> {
         let mut running = self.start()?;
+        call.deltas.alive();
+        let request = request(&call.ask);
         let (mut stdin, stdout, stderr) = running.pipes();
         let request = request.to_string();
         let writing = async move {
             // A program that does not read its input to the end is no error.
             let _ = stdin.write_all(request.as_bytes()).await;
         };
-        let ((), output, complaint) = tokio::join!(writing, read(stdout, MAX_OUTPUT), read(stderr, MAX_COMPLAINT));
+        let ((), output, complaint) = tokio::join!(
+            writing,
+            read(stdout, MAX_OUTPUT, || call.deltas.alive()),
+            read(stderr, MAX_COMPLAINT, || call.deltas.alive())
+        );
         let status = running.wait().await?;
         if !status.success() {
             self.log(&complaint);
@@ -71,6 +78,10 @@ impl Command {
             return Err(CallError::BadResponse("the program's output is larger than is read".to_owned()));
         }
         Ok(output)
+    }
+
+    fn limit(&self) -> Option<Duration> {
+        self.settings.timeout_seconds.map(Duration::from_secs)
     }
 
     fn start(&self) -> Result<Running, CallError> {
@@ -101,8 +112,10 @@ impl Command {
 #[async_trait]
 impl Model for Command {
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
-        let limit = Duration::from_secs(self.settings.timeout_seconds);
-        let output = timeout(limit, self.run(&request(&call.ask))).await.map_err(|_| CallError::Timeout(limit))??;
+        let output = match self.limit() {
+            Some(limit) => timeout(limit, self.run(call)).await.map_err(|_| too_slow(limit))??,
+            None => self.run(call).await?,
+        };
         let said: Said = serde_json::from_slice(&output)
             .map_err(|_| CallError::BadResponse("the program's output is no JSON reply".to_owned()))?;
         let mut answer = Answer::new(&call.deltas, &call.ask.request.sampling.stop);
@@ -114,6 +127,14 @@ impl Model for Command {
         answer.end(End::Complete);
         answer.finish()
     }
+
+    fn first_token(&self, _: &ModelRef, asked: Option<Duration>) -> Duration {
+        self.limit().or(asked).unwrap_or(FIRST_TOKEN)
+    }
+}
+
+fn too_slow(limit: Duration) -> CallError {
+    CallError::Timeout(format!("the program has not ended within {} s (its timeout_seconds)", limit.as_secs()))
 }
 
 fn request(ask: &Ask) -> Value {
@@ -220,10 +241,11 @@ impl Drop for Running {
 }
 
 /// Up to `limit` bytes; what is beyond is read and dropped, so that the program is not held up by a full pipe.
-async fn read(mut from: impl AsyncRead + Unpin, limit: usize) -> Vec<u8> {
+async fn read(mut from: impl AsyncRead + Unpin, limit: usize, alive: impl Fn()) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut piece = [0; 8 * 1024];
     while let Ok(length @ 1..) = from.read(&mut piece).await {
+        alive();
         let room = limit - kept.len();
         kept.extend_from_slice(&piece[..length.min(room)]);
     }

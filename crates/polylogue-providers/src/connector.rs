@@ -110,6 +110,7 @@ impl Connector {
         loop {
             match body.piece().await {
                 Ok(Some(piece)) => {
+                    answer.alive();
                     for frame in frames.push(piece.as_ref()).map_err(|error| malformed(&error.to_string()))? {
                         self.frame(&mut *reader, &frame, answer)?;
                     }
@@ -156,6 +157,7 @@ impl Model for Connector {
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         let request = &call.ask.request;
         let (body, framing) = self.send(request).await?;
+        call.deltas.alive();
         let mut answer = Answer::new(&call.deltas, &request.sampling.stop);
         self.read(body, framing, &mut answer).await?;
         answer.finish()

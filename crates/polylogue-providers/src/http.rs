@@ -2,7 +2,7 @@
 //!
 //! It never retries, never follows a redirect (a key would go along) and never shows an address in an error.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use polylogue_runtime::port::CallError;
 use reqwest::{
@@ -79,17 +79,14 @@ impl Http {
     pub(crate) async fn post(&self, endpoint: &Endpoint, path: &str, body: &Value) -> Result<Body, Failure> {
         let url = format!("{}{path}", endpoint.base);
         let sending = self.client.post(url).headers(endpoint.headers.clone()).json(body).send();
-        let response = timeout(self.limits.first_byte, sending)
-            .await
-            .map_err(|_| Failure::Call(CallError::Timeout(self.limits.first_byte)))?
-            .map_err(|error| Failure::Call(self.network(error)))?;
+        let response = sending.await.map_err(|error| Failure::Call(network(error)))?;
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let is_json = headers
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
             .is_some_and(|value| value.trim_start().starts_with("application/json"));
-        let mut body = Body { response, is_json, left: self.limits.max_response_bytes, idle: self.limits.idle };
+        let mut body = Body { response, is_json, left: self.limits.max_response_bytes, is_nearly_over: false };
         if (200..300).contains(&status) {
             return Ok(body);
         }
@@ -98,10 +95,6 @@ impl Http {
         let text = body.whole().await.unwrap_or_default();
         Err(Failure::Fault(Fault::from_response(status, &headers, &text, endpoint.key.as_ref())))
     }
-
-    fn network(&self, error: reqwest::Error) -> CallError {
-        if error.is_timeout() { CallError::Timeout(self.limits.connect) } else { network(error) }
-    }
 }
 
 /// A body as it arrives.
@@ -109,16 +102,18 @@ pub(crate) struct Body {
     response: reqwest::Response,
     pub(crate) is_json: bool,
     left: usize,
-    idle: Duration,
+    is_nearly_over: bool,
 }
 
 impl Body {
     /// The next piece; `None` at the end.
     pub(crate) async fn piece(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, CallError> {
-        let piece = timeout(self.idle, self.response.chunk())
-            .await
-            .map_err(|_| CallError::Timeout(self.idle))?
-            .map_err(network)?;
+        let piece = match self.is_nearly_over {
+            true => timeout(AFTER_THE_END, self.response.chunk()).await.unwrap_or(Ok(None)),
+            // How long is waited in between is the caller's business.
+            false => self.response.chunk().await,
+        };
+        let piece = piece.map_err(network)?;
         if let Some(piece) = &piece {
             self.left = self
                 .left
@@ -130,7 +125,7 @@ impl Body {
 
     /// From here on a pause is not worth waiting for.
     pub(crate) fn is_nearly_over(&mut self) {
-        self.idle = self.idle.min(AFTER_THE_END);
+        self.is_nearly_over = true;
     }
 
     pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, CallError> {
@@ -144,15 +139,31 @@ impl Body {
 
 /// A fault of the connection, told without the address: it may carry a password.
 fn network(error: reqwest::Error) -> CallError {
-    let what = if error.is_connect() {
-        "cannot connect"
-    } else if error.is_body() || error.is_decode() {
-        "the answer broke off in the middle"
-    } else {
-        "the request could not be sent"
-    };
     let cause = std::iter::successors(std::error::Error::source(&error), |cause| cause.source()).last();
-    CallError::Network(cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}")))
+    let caused = |what: &str| cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}"));
+    if error.is_connect() {
+        return CallError::Unreachable(caused("cannot connect"));
+    }
+    let what =
+        if error.is_body() || error.is_decode() { "the answer broke off in the middle" } else { "there was no answer" };
+    CallError::Network(caused(what))
+}
+
+/// Whether an address is on this machine or in a private network, as far as its host tells. A name without a dot is
+/// one that only a private network knows.
+pub(crate) fn is_private(base: &str) -> bool {
+    let Ok(url) = Url::parse(base) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified(),
+        Ok(IpAddr::V6(ip)) => {
+            ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_unspecified()
+        }
+        Err(_) => {
+            let name = host.trim_end_matches('.');
+            !name.contains('.') || [".localhost", ".local"].iter().any(|end| name.ends_with(end))
+        }
+    }
 }
 
 /// A base address that can be used: http or https, and no slash at its end.
@@ -161,4 +172,32 @@ pub(crate) fn base_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let fits = matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none();
     fits.then(|| text.trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_private;
+
+    #[test]
+    fn a_private_address_is_told_by_its_host() {
+        for (base, expected) in [
+            ("http://127.0.0.1:8000/v1", true),
+            ("http://localhost:11434", true),
+            ("http://10.1.2.3/v1", true),
+            ("http://172.16.0.9", true),
+            ("http://192.168.1.20:8080", true),
+            ("http://[::1]:8000", true),
+            ("http://[fd00::1]", true),
+            ("http://box:1234", true),
+            ("http://studio.local:1234/v1", true),
+            ("https://api.openai.com/v1", false),
+            ("https://8.8.8.8", false),
+            ("https://172.32.0.1", false),
+            ("https://localhost.example.com", false),
+            ("https://[2606:4700::1111]", false),
+            ("no address", false),
+        ] {
+            assert_eq!(is_private(base), expected, "{base}");
+        }
+    }
 }

@@ -34,4 +34,4 @@ pub use local::{Local, LocalSettings};
 pub use models::{BadSettings, Models};
 pub use prices::Prices;
 pub use secret::Secret;
-pub use settings::{CommandSettings, Kind, Limits, ProviderSettings, Settings};
+pub use settings::{CommandSettings, Kind, Limits, OwnPrice, ProviderSettings, Settings};

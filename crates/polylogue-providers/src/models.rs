@@ -2,23 +2,32 @@
 
 mod source;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use polylogue_core::setup::ModelRef;
-use polylogue_runtime::port::{Admission, Call, CallError, Model, Reply};
+use polylogue_runtime::port::{Admission, Call, CallError, FIRST_TOKEN, Model, Reply};
+
+use tokio::sync::Semaphore;
 
 use self::source::{BUILT_IN, Source};
 use crate::{
     command::Command,
-    http::Http,
+    http::{Http, is_private},
     local::{self, Local},
     resolve::BuiltIn,
-    settings::{Limits, Settings},
+    settings::{Limits, ProviderSettings, Settings},
 };
 
 /// Names that are not for a provider of one's own.
 const RESERVED: [&str; 3] = ["command", "local", "script"];
+
+/// Calls that a provider gets at once, unless the configuration says otherwise.
+const MAX_CONCURRENT: usize = 32;
+
+/// What runs on somebody's own machine takes its time before the first word.
+const SLOW_KINDS: [&str; 3] = ["command", "local", "ollama"];
+const FIRST_TOKEN_OF_SLOW: Duration = Duration::from_secs(120);
 
 /// The port for all models. Unknown providers and missing keys are told when they are asked for.
 #[derive(Clone, Default)]
@@ -31,6 +40,25 @@ pub struct Models {
 pub(crate) struct Provider {
     pub(crate) kind: &'static str,
     pub(crate) state: State,
+    /// Whether it is on this machine or in a private network.
+    is_private: bool,
+    /// For calls at once, handed out in the order of asking. What has none is not bounded here.
+    places: Option<Arc<Semaphore>>,
+}
+
+impl Provider {
+    fn unbounded(kind: &'static str, state: State) -> Provider {
+        Provider { kind, state, is_private: false, places: None }
+    }
+
+    fn at(self, base: &str) -> Provider {
+        Provider { is_private: is_private(base), ..self }
+    }
+
+    fn with_places(self, settings: Option<&ProviderSettings>) -> Provider {
+        let places = settings.and_then(|own| own.max_concurrent).map_or(MAX_CONCURRENT, usize::from);
+        Provider { places: Some(Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))), ..self }
+    }
 }
 
 #[derive(Clone)]
@@ -75,7 +103,7 @@ impl Models {
             let own = settings.providers.get(built_in.name);
             let source = Source::of_built_in(built_in, own, &env)?;
             keys.extend(source.key.clone());
-            models.providers.insert(built_in.name.to_owned(), source.connect(&http)?);
+            models.providers.insert(built_in.name.to_owned(), source.connect(&http)?.with_places(own));
         }
         for (name, own) in &settings.providers {
             if RESERVED.contains(&name.as_str()) || name.is_empty() || name.contains('/') {
@@ -84,7 +112,7 @@ impl Models {
             if !models.providers.contains_key(name) {
                 let source = Source::of_own(name, own, &env)?;
                 keys.extend(source.key.clone());
-                models.providers.insert(name.clone(), source.connect(&http)?);
+                models.providers.insert(name.clone(), source.connect(&http)?.with_places(Some(own)));
             }
         }
         for (name, command) in &settings.commands {
@@ -92,8 +120,8 @@ impl Models {
                 return Err(BadSettings::NoProgram(name.clone()));
             }
             let model = Arc::new(Command::new(command.clone(), keys.clone()));
-            let provider = Provider { kind: "command", state: State::Ready(model) };
-            models.providers.insert(format!("command/{name}"), provider);
+            let provider = Provider::unbounded("command", State::Ready(model));
+            models.providers.insert(format!("command/{name}"), provider.with_places(None));
         }
         Ok(models)
     }
@@ -101,14 +129,14 @@ impl Models {
     /// Adds the embedded model.
     #[must_use]
     pub fn with_local(mut self, local: Arc<Local>) -> Models {
-        self.providers.insert("local".to_owned(), Provider { kind: "local", state: State::Local(local) });
+        self.providers.insert("local".to_owned(), Provider::unbounded("local", State::Local(local)));
         self
     }
 
     /// Adds a provider that is made elsewhere: scripted replies.
     #[must_use]
     pub fn with(mut self, provider: &'static str, model: Arc<dyn Model>) -> Models {
-        self.providers.insert(provider.to_owned(), Provider { kind: provider, state: State::Ready(model) });
+        self.providers.insert(provider.to_owned(), Provider::unbounded(provider, State::Ready(model)));
         self
     }
 
@@ -129,16 +157,24 @@ impl Models {
         }
     }
 
+    /// The names of providers on this machine or in a private network: what runs there costs nothing by itself.
+    pub fn private(&self) -> impl Iterator<Item = &str> {
+        self.providers().filter(|(_, provider)| provider.is_private).map(|(name, _)| name)
+    }
+
     pub(crate) fn providers(&self) -> impl Iterator<Item = (&str, &Provider)> {
         self.providers.iter().map(|(name, provider)| (name.as_str(), provider))
     }
 
-    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, CallError> {
-        let provider = match &*model.provider {
+    fn provider(&self, model: &ModelRef) -> Option<&Provider> {
+        match &*model.provider {
             "command" => self.providers.get(&model.to_string()),
             name => self.providers.get(name),
-        };
-        match provider {
+        }
+    }
+
+    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, CallError> {
+        match self.provider(model) {
             Some(Provider { state: State::Ready(model), .. }) => Ok(model.clone()),
             Some(Provider { state: State::Local(local), .. }) => local.check(&model.model).map(|()| local.clone() as _),
             Some(Provider { state: State::Missing(what), .. }) => Err(CallError::Unavailable(what.clone())),
@@ -153,15 +189,24 @@ impl Models {
 #[async_trait]
 impl Model for Models {
     async fn admit(&self, call: &Call) -> Admission {
-        match self.find(&call.ask.request.model) {
-            Ok(model) => model.admit(call).await,
-            // The answer will say what is wrong.
-            Err(_) => Admission::default(),
-        }
+        // When it cannot be used, the answer will say why.
+        let Ok(model) = self.find(&call.ask.request.model) else { return Admission::default() };
+        let places = self.provider(&call.ask.request.model).and_then(|provider| provider.places.clone());
+        let place = match places {
+            Some(places) => places.acquire_owned().await.ok(),
+            None => None,
+        };
+        Admission::new((place, model.admit(call).await))
     }
 
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         self.find(&call.ask.request.model)?.answer(call).await
+    }
+
+    fn first_token(&self, model: &ModelRef, asked: Option<Duration>) -> Duration {
+        let is_slow = self.provider(model).is_some_and(|provider| SLOW_KINDS.contains(&provider.kind));
+        let asked = asked.or(is_slow.then_some(FIRST_TOKEN_OF_SLOW));
+        self.find(model).map_or(asked.unwrap_or(FIRST_TOKEN), |found| found.first_token(model, asked))
     }
 }
 
@@ -173,7 +218,10 @@ impl fmt::Debug for Models {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
+    use crate::catalogue;
 
     #[test]
     fn what_is_missing_is_told_by_its_name() {
@@ -195,6 +243,48 @@ mod tests {
             assert!(error.contains(told), "{model}: {error}");
         }
         assert!(models.check(&"ollama/llama3.2".parse().unwrap()).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_provider_gets_so_many_calls_at_once_and_the_others_wait_in_order() {
+        let settings: Settings = toml::from_str(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmax_concurrent = 2",
+        )
+        .unwrap();
+        let models = Models::new(&settings, Limits::default(), |_| None).unwrap();
+        let places = |model: &str| models.provider(&model.parse().unwrap()).unwrap().places.clone().unwrap();
+        assert_eq!(places("ollama/any").available_permits(), MAX_CONCURRENT);
+        let call = catalogue::call(&"lab/any".parse().unwrap());
+        let (first, _second) = (models.admit(&call).await, models.admit(&call).await);
+        let (mut third, mut fourth) = (models.admit(&call).boxed(), models.admit(&call).boxed());
+        assert!((&mut third).now_or_never().is_none() && (&mut fourth).now_or_never().is_none());
+        drop(first);
+        assert!((&mut fourth).now_or_never().is_none(), "it came later");
+        let third = third.now_or_never().unwrap();
+        drop(third);
+        assert!(fourth.now_or_never().is_some());
+    }
+
+    #[test]
+    fn the_first_word_may_take_longer_on_one_s_own_machine() {
+        let settings: Settings = toml::from_str(
+            "[providers.box]\nkind = \"ollama\"\nbase_url = \"http://box:1\"\n\
+             [commands.coder]\nprogram = \"claude\"\n[commands.slow]\nprogram = \"slow\"\ntimeout_seconds = 200",
+        )
+        .unwrap();
+        let models = Models::new(&settings, Limits::default(), |_| None).unwrap();
+        for (model, usual, asked) in [
+            ("openai/gpt-4o", 60, 7),
+            ("ollama/llama3.2", 120, 7),
+            ("box/llama3.2", 120, 7),
+            ("command/coder", 120, 7),
+            ("command/slow", 200, 200),
+            ("nobody/knows", 60, 7),
+        ] {
+            let model = model.parse().unwrap();
+            assert_eq!(models.first_token(&model, None).as_secs(), usual, "{model}");
+            assert_eq!(models.first_token(&model, Some(Duration::from_secs(7))).as_secs(), asked, "{model}");
+        }
     }
 
     #[test]

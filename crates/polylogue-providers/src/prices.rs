@@ -1,9 +1,14 @@
 //! What models charge: the user's own prices first, then dated data, and otherwise nobody knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use genai_prices::{PriceRequest, Usage, UsageKey};
-use polylogue_core::{money::Price, setup::ModelRef};
+use polylogue_core::{
+    money::{Money, Price},
+    setup::ModelRef,
+};
+
+use crate::{settings::OwnPrice, speech::Billing};
 
 /// Tokens that a rate is asked for. Few, because some models charge more for a long request.
 const SAMPLE: f64 = 1_000.0;
@@ -14,25 +19,65 @@ const FREE: [&str; 4] = ["local", "script", "command", "ollama"];
 /// The prices that hold for this user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
-    own: BTreeMap<String, Price>,
+    own: BTreeMap<String, OwnPrice>,
+    /// Providers on the user's own machines.
+    private: BTreeSet<String>,
 }
 
 impl Prices {
     /// With prices of one's own, by `provider/model` or `provider/*`.
-    pub fn new(own: BTreeMap<String, Price>) -> Self {
-        Prices { own }
+    pub fn new(own: BTreeMap<String, OwnPrice>) -> Self {
+        Prices { own, private: BTreeSet::new() }
+    }
+
+    /// The same, where these providers are on the user's own machines: they cost nothing unless a price of one's own
+    /// says otherwise.
+    #[must_use]
+    pub fn with_private<'a>(self, providers: impl IntoIterator<Item = &'a str>) -> Self {
+        Prices { private: providers.into_iter().map(str::to_owned).collect(), ..self }
     }
 
     /// `None` when nobody knows: an unknown price is never zero.
     pub fn of(&self, model: &ModelRef) -> Option<Price> {
-        let own = self.own.get(&model.to_string()).or_else(|| self.own.get(&format!("{}/*", model.provider)));
-        if let Some(price) = own {
-            return Some(*price);
+        if let Some(price) = self.own(&model.provider, &model.model, OwnPrice::of_tokens) {
+            return Some(price);
         }
-        if FREE.contains(&&*model.provider) {
+        if FREE.contains(&&*model.provider) || self.private.contains(&*model.provider) {
             return Some(Price::FREE);
         }
         listed(model)
+    }
+}
+
+/// In November 2026, in dollars per million characters, the vendors' list prices: what somebody really pays depends on
+/// their plan, and `[prices]` says it. OpenAI bills its newest voice by the minute; its price is for usual speech.
+const SPEECH: [(&str, &str, f64); 7] = [
+    ("elevenlabs", "eleven_v3", 100.0),
+    ("elevenlabs", "eleven_multilingual_v2", 100.0),
+    ("elevenlabs", "eleven_flash_v2", 50.0),
+    ("elevenlabs", "eleven_turbo_v2", 50.0),
+    ("openai", "tts-1-hd", 30.0),
+    ("openai", "tts-1", 15.0),
+    ("openai", "gpt-4o-mini-tts", 17.0),
+];
+
+impl Prices {
+    /// What it costs to have so many characters spoken; `None` when nobody knows.
+    pub fn of_speech(&self, billing: &Billing, characters: u64) -> Option<Money> {
+        let listed = || {
+            let known =
+                |(engine, model, _): &&(&str, &str, f64)| *engine == billing.engine && billing.model.starts_with(model);
+            SPEECH.iter().find(known).map(|(_, _, price)| *price)
+        };
+        let own = self.own(billing.engine, &billing.model, OwnPrice::of_characters);
+        let price = own.or_else(|| if billing.is_private { Some(0.0) } else { listed() })?;
+        Some(Money::from_usd(price * characters as f64 / 1e6))
+    }
+
+    /// A price of the user's own, where it is one of this sort.
+    fn own<T>(&self, provider: &str, model: &str, sort: impl Fn(&OwnPrice) -> Option<T>) -> Option<T> {
+        let of = |name: String| self.own.get(&name).and_then(&sort);
+        of(format!("{provider}/{model}")).or_else(|| of(format!("{provider}/*")))
     }
 }
 
@@ -70,15 +115,21 @@ mod tests {
     #[test]
     fn own_prices_come_first_and_the_unknown_is_not_free() {
         let own = Price { input: 0.1, output: 0.4, cached: None, cache_write: None };
+        let tokens = OwnPrice::Tokens;
         let prices = Prices::new(BTreeMap::from([
-            ("lab/qwen3-8b".to_owned(), own),
-            ("shed/*".to_owned(), Price::FREE),
-            ("openai/gpt-4o".to_owned(), own),
-        ]));
+            ("lab/qwen3-8b".to_owned(), tokens(own)),
+            ("shed/*".to_owned(), tokens(Price::FREE)),
+            ("openai/gpt-4o".to_owned(), tokens(own)),
+            ("attic/dear".to_owned(), tokens(own)),
+            ("openai/*".to_owned(), OwnPrice::Characters(1.0)),
+        ]))
+        .with_private(["attic"]);
         let full = |input, output, cached, cache_write| Some(Price { input, output, cached, cache_write });
         for (model, expected) in [
             ("lab/qwen3-8b", Some(own)),
             ("lab/other", None),
+            ("attic/anything", Some(Price::FREE)),
+            ("attic/dear", Some(own)),
             ("shed/anything", Some(Price::FREE)),
             ("openai/gpt-4o", Some(own)),
             ("openai/gpt-6.1-terra", full(1.0, 5.0, Some(0.05), Some(1.25))),
@@ -94,5 +145,30 @@ mod tests {
             assert_eq!(prices.of(&model.parse().unwrap()), expected, "{model}");
         }
         assert!(prices.of(&"openrouter/openai/gpt-4o".parse().unwrap()).is_some());
+    }
+
+    #[test]
+    fn speech_costs_what_the_user_says_or_the_vendor_lists() {
+        let own = BTreeMap::from([
+            ("elevenlabs/*".to_owned(), OwnPrice::Characters(60.0)),
+            ("openai/tts-1".to_owned(), OwnPrice::Characters(10.0)),
+            ("openai/*".to_owned(), OwnPrice::Tokens(Price { input: 9.0, output: 9.0, ..Price::FREE })),
+        ]);
+        let (none, own) = (Prices::default(), Prices::new(own));
+        for (prices, engine, model, is_private, per_million) in [
+            (&none, "elevenlabs", "eleven_multilingual_v2", false, Some(100.0)),
+            (&none, "elevenlabs", "eleven_flash_v2_5", false, Some(50.0)),
+            (&none, "elevenlabs", "eleven_next", false, None),
+            (&none, "openai", "tts-1-hd", false, Some(30.0)),
+            (&none, "openai", "tts-1", false, Some(15.0)),
+            (&none, "openai", "kokoro", true, Some(0.0)),
+            (&own, "elevenlabs", "eleven_next", false, Some(60.0)),
+            (&own, "openai", "tts-1", true, Some(10.0)),
+            (&own, "openai", "tts-1-hd", false, Some(30.0)),
+        ] {
+            let billing = Billing { engine, model: model.to_owned(), is_private };
+            let cost = prices.of_speech(&billing, 1_000_000);
+            assert_eq!(cost, per_million.map(Money::from_usd), "{engine}/{model}");
+        }
     }
 }

@@ -101,7 +101,7 @@ fn failure(fail: &Failing) -> CallError {
     let message = fail.message.clone().unwrap_or_else(|| "the script says so".to_owned());
     let retry_after = fail.retry_after.map(|wait| wait.0);
     match fail.kind {
-        FailureName::Timeout => CallError::Timeout(std::time::Duration::ZERO),
+        FailureName::Timeout => CallError::Timeout(message),
         FailureName::RateLimited => CallError::RateLimited { retry_after, message },
         FailureName::Overloaded => CallError::Overloaded { retry_after, message },
         FailureName::Unauthorized => CallError::Unauthorized(message),

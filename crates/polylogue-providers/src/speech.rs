@@ -22,7 +22,7 @@ mod speaker;
 mod split;
 mod wav;
 
-pub use engine::{Engine, EngineError, EngineName};
+pub use engine::{Billing, Engine, EngineError, EngineName};
 pub use file_name::safe_name;
 pub use loudness::TARGET_LUFS;
 pub use manner::Manner;

@@ -1,11 +1,31 @@
-//! One ask, performed: tries under a time limit, with bounded retries that wait as the provider says.
+//! One ask, performed: tries that end when nothing is heard any more, with bounded retries that wait as the provider
+//! says and that the session can pay for.
+//!
+//! A try may be slow as long as it says something. Where others wait for the answer, one deadline holds for all tries
+//! together: silence has as long as one try may be silent, and an answer that is being written as long as one try may
+//! take.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::{Poll, ready},
+    time::Duration,
+};
 
-use polylogue_core::{Answer, Input, ask::Ask, ledger::Usage};
-use tokio::time::{Instant, sleep, timeout_at};
+use futures_util::FutureExt;
+use polylogue_core::{
+    Answer, Input,
+    ask::Ask,
+    event::CallFailure,
+    setup::{Limits, ModelRef},
+};
+use tokio::time::{Instant, sleep};
 
-use crate::port::{Call, CallError, Deltas, Model, Reply};
+use crate::{
+    port::{Admission, Call, CallError, Model, Reply},
+    purse::Tab,
+};
 
 /// How often a passing failure is tried again, and how long is waited in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,48 +43,171 @@ impl Default for Retries {
     }
 }
 
-/// Asks until there is a reply, or no more tries. The answer says what all tries together used. The time limit
-/// is each try's own, unless others wait for the answer; it begins when the model takes the call up.
-pub(crate) async fn perform(
-    model: Arc<dyn Model>,
-    ask: Ask,
-    deltas: Deltas,
-    time_limit: Duration,
-    retries: Retries,
-) -> Input {
-    let mut call = Call { ask, retry: 0, deltas };
-    let mut wasted = Usage::default();
-    let is_waited_for = call.ask.id.purpose.is_waited_for();
-    let mut last = None;
-    loop {
-        let admission = model.admit(&call).await;
-        let until = Instant::now() + time_limit;
-        let until = if is_waited_for { *last.get_or_insert(until) } else { until };
-        let tried = timeout_at(until, model.answer(&call)).await;
-        drop(admission);
-        let error = match tried.unwrap_or(Err(CallError::Timeout(time_limit))) {
-            Ok(reply) => {
-                let Reply { text, usage, is_full } = reply;
-                let answer = Answer { text, usage, wasted, retries: call.retry, is_full };
-                return Input::Answered { ask: call.ask.id, answer };
-            }
-            Err(error) => error,
-        };
-        wasted += call.deltas.take().usage.unwrap_or_default();
-        let wait = wait_before_next(&error, call.retry, &retries);
-        let Some(wait) = wait.filter(|wait| last.is_none_or(|last| Instant::now() + *wait < last)) else {
-            let failure = (&error).into();
-            return Input::AskFailed { ask: call.ask.id, failure, usage: wasted, retries: call.retry };
-        };
-        tracing::debug!(ask = %call.ask.id, %error, ?wait, "trying again");
-        sleep(wait).await;
-        call.retry += 1;
+/// How long a call is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    first_token: Duration,
+    /// Without a sign of life.
+    silence: Duration,
+    /// One try as a whole.
+    whole: Duration,
+}
+
+impl Patience {
+    pub(crate) fn new(limits: &Limits, model: &dyn Model, named: &ModelRef) -> Patience {
+        Patience {
+            first_token: model.first_token(named, limits.first_token_seconds.map(Duration::from_secs)),
+            silence: Duration::from_secs(limits.call_timeout_seconds),
+            whole: Duration::from_secs(limits.call_max_seconds),
+        }
+    }
+
+    /// How long others wait for one who says nothing, in all tries together.
+    fn for_others(&self) -> Duration {
+        self.first_token + self.silence
     }
 }
 
-/// How long to wait before the next try; `None` when there is none.
-fn wait_before_next(error: &CallError, retry: u32, retries: &Retries) -> Option<Duration> {
-    if !error.is_passing() || retry >= retries.max {
+/// What one ask is performed with.
+pub(crate) struct Performance<W> {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) ask: Ask,
+    pub(crate) tab: Tab,
+    pub(crate) patience: Patience,
+    pub(crate) retries: Retries,
+    /// Is told what the ask waits for while no try is under way, and when it waits no more.
+    pub(crate) waiting: W,
+}
+
+impl<W: Fn(Option<&str>) + Send> Performance<W> {
+    /// Asks until there is a reply, or no more tries. What comes back says what all tries together used. The time
+    /// limits begin when the model takes the call up.
+    pub(crate) async fn run(self) -> Input {
+        let Performance { model, ask, tab, patience, retries, waiting } = self;
+        let mut call = Call { ask, retry: 0, deltas: tab.deltas.clone() };
+        let provider = call.ask.request.model.provider.clone();
+        let is_waited_for = call.ask.id.purpose.is_waited_for();
+        let (mut others_wait_since, mut timeouts) = (None, 0);
+        loop {
+            let mut has_waited = call.retry > 0;
+            let admission = admitted(&*model, &call, || {
+                has_waited = true;
+                waiting(Some(&format!("a place at {provider}")));
+            })
+            .await;
+            if has_waited {
+                waiting(None);
+            }
+            let began = Instant::now();
+            let since = is_waited_for.then(|| *others_wait_since.get_or_insert(began));
+            tab.open();
+            let tried = try_once(&*model, &call, &patience, since).await;
+            drop(admission);
+            let error = match tried {
+                Ok(Reply { text, usage, is_full }) => {
+                    let answer = Answer { text, usage, wasted: tab.wasted(), retries: call.retry, is_full };
+                    return Input::Answered { ask: call.ask.id, answer };
+                }
+                Err(error) => error,
+            };
+            tab.close(&error);
+            timeouts += u32::from(matches!(error, CallError::Timeout(_)));
+            let mut failure = CallFailure::from(&error);
+            let wait = wait_before_next(&error, call.retry, timeouts, &retries);
+            let last_start = since.map(|since| since + patience.for_others());
+            let mut wait = wait.filter(|wait| last_start.is_none_or(|last| Instant::now() + *wait < last));
+            if wait.is_some() && !tab.may_try_again() {
+                failure.message += "; it is not tried again, because that could pass a limit of the session";
+                wait = None;
+            }
+            let Some(wait) = wait else {
+                return Input::AskFailed { ask: call.ask.id, failure, usage: tab.wasted(), retries: call.retry };
+            };
+            tracing::debug!(ask = %call.ask.id, %error, ?wait, "trying again");
+            waiting(Some(&format!("{provider} ({error})")));
+            sleep(wait).await;
+            call.retry += 1;
+        }
+    }
+}
+
+/// Waits for a place, and says so unless there is one at once.
+async fn admitted(model: &dyn Model, call: &Call, waits: impl FnOnce()) -> Admission {
+    let mut admission = pin!(model.admit(call));
+    if let Some(admitted) = admission.as_mut().now_or_never() {
+        return admitted;
+    }
+    waits();
+    admission.await
+}
+
+/// One try, for as long as there are signs of life.
+async fn try_once(
+    model: &dyn Model,
+    call: &Call,
+    patience: &Patience,
+    others_wait_since: Option<Instant>,
+) -> Result<Reply, CallError> {
+    let began = Instant::now();
+    let mut answer = pin!(model.answer(call));
+    let mut alarm = pin!(sleep(Duration::MAX));
+    poll_fn(|cx| {
+        if let Poll::Ready(tried) = answer.as_mut().poll(cx) {
+            return Poll::Ready(tried);
+        }
+        // What was heard just now sets the alarm anew.
+        let limit = Limit::of(call, patience, began, others_wait_since);
+        if alarm.deadline() != limit.until {
+            alarm.as_mut().reset(limit.until);
+        }
+        ready!(alarm.as_mut().poll(cx));
+        Poll::Ready(Err(CallError::Timeout(limit.passed(&call.ask.request.model.provider))))
+    })
+    .await
+}
+
+/// The limit of time that a try meets next.
+struct Limit {
+    until: Instant,
+    of: Duration,
+    setting: &'static str,
+}
+
+impl Limit {
+    fn of(call: &Call, patience: &Patience, began: Instant, others_wait_since: Option<Instant>) -> Limit {
+        let limit = |from: Instant, of: Duration, setting| Limit { until: from + of, of, setting };
+        let signs = call.deltas.signs();
+        let last = signs.last.unwrap_or(began);
+        let whole = limit(others_wait_since.unwrap_or(began), patience.whole, "call_max_seconds");
+        let silent = match (signs.has_begun, others_wait_since) {
+            (true, _) => limit(last, patience.silence, "call_timeout_seconds"),
+            (false, None) => limit(last, patience.first_token, "first_token_seconds"),
+            (false, Some(since)) => {
+                let first = limit(last, patience.first_token, "first_token_seconds");
+                let for_others =
+                    limit(since, patience.for_others(), "first_token_seconds and call_timeout_seconds together");
+                if for_others.until < first.until { for_others } else { first }
+            }
+        };
+        if whole.until < silent.until { whole } else { silent }
+    }
+
+    fn passed(&self, provider: &str) -> String {
+        let (seconds, setting) = (self.of.as_secs_f64(), self.setting);
+        match setting {
+            "call_max_seconds" => format!("{provider} has not come to an end within {seconds} s ({setting})"),
+            "call_timeout_seconds" => {
+                format!("{provider} fell silent for {seconds} s in the middle of its answer ({setting})")
+            }
+            _ => format!("{provider} has said nothing within {seconds} s ({setting})"),
+        }
+    }
+}
+
+/// How long to wait before the next try; `None` when there is none. What timed out is tried once more: whoever waits
+/// has waited long.
+fn wait_before_next(error: &CallError, retry: u32, timeouts: u32, retries: &Retries) -> Option<Duration> {
+    if !error.is_passing() || retry >= retries.max || timeouts > 1 {
         return None;
     }
     match error.retry_after() {
@@ -80,15 +223,17 @@ fn wait_before_next(error: &CallError, retry: u32, retries: &Retries) -> Option<
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use async_trait::async_trait;
     use polylogue_core::{
         ask::{Request, Thread},
         id::{AskId, Purpose},
-        setup::{ModelRef, Sampling},
+        setup::Sampling,
     };
 
     use super::*;
-    use crate::port::Admission;
+    use crate::{port::Deltas, purse::Purse};
 
     /// Serves after a long queue, and then takes its time.
     struct Queued {
@@ -112,7 +257,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_wait_for_admission_is_not_held_against_a_call() {
         let seconds = Duration::from_secs;
-        for (waits, takes, in_time) in [(300, 5, true), (0, 31, false)] {
+        for (waits, takes, in_time) in [(300, 5, true), (0, 61, false)] {
             let request = Request {
                 model: ModelRef { provider: "test".into(), model: "queued".into() },
                 system: "".into(),
@@ -125,8 +270,17 @@ mod tests {
             let id = AskId { purpose: Purpose::new("contribute"), turn: 1, agent: "ann".parse().unwrap(), attempt: 1 };
             let model = Arc::new(Queued { waits: seconds(waits), takes: seconds(takes) });
             let retries = Retries { max: 0, ..Retries::default() };
-            let input = perform(model, Ask { id, request }, Deltas::unwatched(), seconds(30), retries).await;
+            let tab = Tab::new(request.estimate(), None, Deltas::unwatched(), &Purse::default());
+            let patience = Patience::new(&Limits::default(), &*model, &request.model);
+            let told = AtomicU32::new(0);
+            let waiting = |what: Option<&str>| {
+                assert!(what.is_none_or(|what| what == "a place at test"));
+                told.fetch_add(1, Ordering::SeqCst);
+            };
+            let ask = Ask { id, request };
+            let input = Performance { model, ask, tab, patience, retries, waiting }.run().await;
             assert_eq!(matches!(input, Input::Answered { .. }), in_time, "{waits} s, then {takes} s");
+            assert_eq!(told.into_inner(), 2 * u32::from(waits > 0), "it is told, and so is its end");
         }
     }
 
@@ -136,14 +290,17 @@ mod tests {
         let overloaded = |retry_after| CallError::Overloaded { retry_after, message: String::new() };
         let ms = Duration::from_millis;
         for (retry, low, high) in [(0, 250, 500), (1, 500, 1_000), (2, 1_000, 2_000)] {
-            let wait = wait_before_next(&overloaded(None), retry, &retries).unwrap();
+            let wait = wait_before_next(&overloaded(None), retry, 0, &retries).unwrap();
             assert!(ms(low) <= wait && wait <= ms(high), "{retry}: {wait:?}");
         }
-        assert_eq!(wait_before_next(&overloaded(None), 3, &retries), None);
-        assert_eq!(wait_before_next(&overloaded(Some(ms(7_000))), 0, &retries), Some(ms(7_000)));
-        assert_eq!(wait_before_next(&overloaded(Some(ms(31_000))), 0, &retries), None);
-        assert_eq!(wait_before_next(&CallError::Unauthorized(String::new()), 0, &retries), None);
+        assert_eq!(wait_before_next(&overloaded(None), 3, 0, &retries), None);
+        assert_eq!(wait_before_next(&overloaded(Some(ms(7_000))), 0, 0, &retries), Some(ms(7_000)));
+        assert_eq!(wait_before_next(&overloaded(Some(ms(31_000))), 0, 0, &retries), None);
+        assert_eq!(wait_before_next(&CallError::Unauthorized(String::new()), 0, 0, &retries), None);
+        let slow = CallError::Timeout(String::new());
+        assert!(wait_before_next(&slow, 0, 1, &retries).is_some());
+        assert_eq!(wait_before_next(&slow, 1, 2, &retries), None, "what timed out is tried once more");
         let many = Retries { max: 100, ..retries };
-        assert!(wait_before_next(&overloaded(None), 99, &many).unwrap() <= many.longest_wait);
+        assert!(wait_before_next(&overloaded(None), 99, 0, &many).unwrap() <= many.longest_wait);
     }
 }

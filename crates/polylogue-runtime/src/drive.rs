@@ -20,7 +20,7 @@ use polylogue_core::{
     ask::Ask,
     event::{CallFailure, FailureKind, Origin},
     format::Remark,
-    id::{LineId, PersonId, Seq},
+    id::{AskId, LineId, PersonId, Seq},
     ledger::Usage,
     line::Speaker,
 };
@@ -33,9 +33,10 @@ use tokio::{
 pub(crate) use self::persist::persist;
 use self::under_way::{Doing, UnderWay};
 use crate::{
-    call::{self, Retries},
+    call::{Patience, Performance, Retries},
     live::Publisher,
     port::{Clock, Deltas, Journal, JournalError, Model, NodeId, Nodes, Rooms, Speech, Store, Voice},
+    purse::{Purse, Tab},
 };
 
 /// What the engine acts through.
@@ -197,6 +198,7 @@ impl Drive {
                     Taken::LetGo => return Ok(None),
                     Taken::Broke => return self.break_off().await.map(Some),
                 }
+                self.under_way.purse.set(self.conversation.stage().allowance());
                 next = self.arrived.pop_front().or_else(|| self.under_way.next().now_or_never().map(Happened::Input));
             }
         }
@@ -257,33 +259,43 @@ impl Drive {
         match step {
             Step::Ask(ask) => {
                 let id = ask.id.clone();
-                let publisher = self.publisher.clone();
-                let watched = id.clone();
-                let deltas = Deltas::new(move |text| publisher.delta(&watched, text));
-                let work = self.ask(ask, deltas.clone());
-                self.under_way.add(Doing::Ask(id), work, Some(deltas));
+                let tab = self.tab(&id, &self.under_way.purse);
+                let work = self.ask(ask, tab.clone());
+                self.under_way.add(Doing::Ask(id), work, Some(tab));
             }
             Step::Speak(line) => {
-                let work = self.speak(line);
+                let work = self.speak(line, &self.under_way.purse);
                 self.under_way.add(Doing::Speak(line), work, None);
             }
             Step::AwaitHuman(_) | Step::End(_) => {}
         }
     }
 
-    fn ask(&self, ask: Ask, deltas: Deltas) -> BoxFuture<'static, Input> {
-        let time_limit = Duration::from_secs(self.conversation.stage().limits().call_timeout_seconds);
-        let id = ask.id.clone();
-        let work = call::perform(self.ports.model.clone(), ask, deltas, time_limit, self.retries);
+    /// What an ask that is recorded may run up, and where its text goes.
+    fn tab(&self, ask: &AskId, purse: &Purse) -> Tab {
+        let stage = self.conversation.stage();
+        let (publisher, watched) = (self.publisher.clone(), ask.clone());
+        let deltas = Deltas::new(move |text| publisher.delta(&watched, text));
+        Tab::new(stage.estimate_of(ask).unwrap_or_default(), stage.price_of(&ask.agent), deltas, purse)
+    }
+
+    fn ask(&self, ask: Ask, tab: Tab) -> BoxFuture<'static, Input> {
+        let (model, retries) = (self.ports.model.clone(), self.retries);
+        let patience = Patience::new(self.conversation.stage().limits(), &*model, &ask.request.model);
+        let (publisher, id) = (self.publisher.clone(), ask.id.clone());
+        let waiting = move |what: Option<&str>| publisher.waiting(&id, what);
+        let (id, ran_up) = (ask.id.clone(), tab.clone());
+        let work = Performance { model, ask, tab, patience, retries, waiting }.run();
         let broken = move || {
             let message = "the model's connector broke inside, which is a bug: the log says where".to_owned();
             let failure = CallFailure { kind: FailureKind::Unavailable, message };
-            Input::AskFailed { ask: id, failure, usage: Usage::default(), retries: 0 }
+            let usage = ran_up.cut(id.clone()).usage.unwrap_or_default();
+            Input::AskFailed { ask: id, failure, usage, retries: 0 }
         };
         or_broken(work, broken).boxed()
     }
 
-    fn speak(&self, id: LineId) -> BoxFuture<'static, Input> {
+    fn speak(&self, id: LineId, purse: &Purse) -> BoxFuture<'static, Input> {
         let (stage, voice) = (self.conversation.stage(), self.ports.voice.clone());
         let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
         let agents = stage.cast().agents();
@@ -291,7 +303,8 @@ impl Drive {
         let profile = line.voice.clone().or_else(|| agents[seat?].voice.clone());
         let tone = line.delivery.tone.clone();
         let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
-        let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place };
+        let budget = purse.budget(stage.kept_for_text());
+        let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place, budget };
         let work = async move {
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },
@@ -306,6 +319,7 @@ impl Drive {
     }
 
     async fn wait(&mut self, commands: &mut mpsc::Receiver<Command>) -> Happened {
+        self.under_way.purse.set(self.conversation.stage().allowance());
         let deadline = self.conversation.stage().deadline();
         let time_left = deadline.map(|deadline| Duration::from_millis(deadline.since(self.ports.clock.now())));
         let time_is_up = async {

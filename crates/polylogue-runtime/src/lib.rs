@@ -12,6 +12,7 @@ mod live;
 mod memory;
 mod overheard;
 pub mod port;
+mod purse;
 mod room;
 
 pub use call::Retries;

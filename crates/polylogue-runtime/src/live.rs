@@ -32,6 +32,12 @@ pub enum Published {
         ask: AskId,
         text: Arc<str>,
     },
+    /// What an ask waits for while no model works on it, a place or the end of a pause; nothing when that is over.
+    /// Not recorded either.
+    Waiting {
+        ask: AskId,
+        what: Option<Arc<str>>,
+    },
 }
 
 /// How far a watcher may fall behind before it has to read the journal again.
@@ -130,6 +136,10 @@ impl Publisher {
         self.publish(|| Published::Delta { ask: ask.clone(), text: text.into() });
     }
 
+    pub(crate) fn waiting(&self, ask: &AskId, what: Option<&str>) {
+        self.publish(|| Published::Waiting { ask: ask.clone(), what: what.map(Into::into) });
+    }
+
     fn publish(&self, published: impl FnOnce() -> Published) {
         if self.channel.sender.receiver_count() > 0 {
             // The last watcher may have left in between.
@@ -200,7 +210,7 @@ impl Subscription {
                     return Ok(Some(self.heard(record)));
                 }
                 Ok(Published::Record(_)) | Err(RecvError::Lagged(_)) => self.is_caught_up = false,
-                Ok(delta @ Published::Delta { .. }) => return Ok(Some(delta)),
+                Ok(passing @ (Published::Delta { .. } | Published::Waiting { .. })) => return Ok(Some(passing)),
                 // The channel is held here, so its sender is there.
                 Err(RecvError::Closed) => return Ok(None),
             }

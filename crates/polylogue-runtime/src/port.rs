@@ -11,10 +11,10 @@ mod voice;
 pub use clock::{Clock, SystemClock};
 pub use journal::{Journal, JournalError, Summary};
 pub use memories::Memories;
-pub use model::{Admission, Arrived, Call, CallError, Deltas, Model, Reply};
+pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
 pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};
 pub use rooms::{RoomRecord, RoomSummary, Rooms};
-pub use voice::{NoVoice, Speech, Voice, VoiceError};
+pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};
 
 /// A store that keeps all that there is to keep.
 pub trait Store: Journal + Nodes + Rooms + Memories {}

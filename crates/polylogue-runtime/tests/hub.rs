@@ -1,6 +1,7 @@
 //! Sessions through the hub, on a model made for the test: stop, resume, fork, watching, bounds.
 
 mod owners;
+#[allow(dead_code, reason = "not every test needs all of it")]
 mod support;
 mod waiting;
 
@@ -227,12 +228,12 @@ async fn what_failed_tries_used_is_counted_even_when_the_reply_says_nothing() {
 async fn a_call_that_hangs_is_given_up_after_its_time_limit() {
     let bench = Bench::new(TestModel::new(|_| Behaviour::Hangs { after: "" }));
     let mut setup = setup(1);
-    setup.limits = Limits { call_timeout_seconds: 5, ..Limits::default() };
+    setup.limits = Limits { first_token_seconds: Some(5), ..Limits::default() };
     let id = bench.run(setup).await;
     assert_eq!(bench.reason(id).await, Some(Reason::FAILED));
     let outcome = Outcome::of(&bench.hub.conversation(id).await.unwrap());
-    assert_eq!(outcome.errors[0].message, "no answer within 5 s");
-    assert_eq!(bench.model.calls(), 4);
+    assert_eq!(outcome.errors[0].message, "test has said nothing within 5 s (first_token_seconds)");
+    assert_eq!(bench.model.calls(), 2, "what timed out is tried once more");
 }
 
 #[tokio::test(start_paused = true)]

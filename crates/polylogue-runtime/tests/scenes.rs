@@ -89,7 +89,7 @@ fn failure(chance: &mut Rng) -> CallError {
     let message = || "told to".to_owned();
     let wait = Some(Duration::from_secs(chance.u64(0..60)));
     match chance.u32(0..10) {
-        0 => CallError::Timeout(Duration::from_secs(1)),
+        0 => CallError::Timeout("slow".into()),
         1 => CallError::RateLimited { retry_after: wait, message: message() },
         2 => CallError::RateLimited { retry_after: None, message: message() },
         3 => CallError::Overloaded { retry_after: wait, message: message() },
@@ -188,7 +188,10 @@ fn set_up(seed: u64) -> Setup {
         limits: Limits {
             max_seconds,
             max_tokens: u64::MAX,
-            call_timeout_seconds: TIME_LIMIT.as_secs(),
+            // Whoever says nothing has as long as these two together.
+            call_timeout_seconds: TIME_LIMIT.as_secs() / 3,
+            first_token_seconds: Some(TIME_LIMIT.as_secs() * 2 / 3),
+            call_max_seconds: TIME_LIMIT.as_secs(),
             ..Limits::default()
         },
         seed,

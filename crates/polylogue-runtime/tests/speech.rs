@@ -16,7 +16,10 @@ use polylogue_core::{
     Event, Reason, Setup,
     format::chorus::purpose,
     format::chorus::{self, Slot, SlotId, VoiceProfile},
-    line::{Clip, ClipState},
+    id::Purpose,
+    line::{Clip, ClipState, SpeechBill},
+    money::{Money, Price},
+    projection::Costs,
     setup::{Agent, Cast, Change, FormatSetup},
 };
 use polylogue_runtime::{
@@ -76,6 +79,56 @@ async fn clips_are_made_while_the_next_turn_is_thought_of() {
     let conversation = hub.conversation(id).await.unwrap();
     let made = conversation.stage().transcript().lines().iter().filter(|line| matches!(line.clip, ClipState::Made(_)));
     assert_eq!(made.count(), 10);
+}
+
+/// Bills a cent for every clip, if there is one left.
+struct DearVoice;
+
+#[async_trait]
+impl Voice for DearVoice {
+    async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError> {
+        let cost = Money::from_usd(0.01);
+        if !speech.budget.allows(cost) {
+            return Err(VoiceError::OverBudget);
+        }
+        sleep(Duration::from_millis(300)).await;
+        let billed = Some(SpeechBill { characters: 100, cost: Some(cost) });
+        Ok(Clip { path: format!("{}.wav", speech.line.id), duration_ms: 1000, billed, ..Clip::default() })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_ends_speech_first_and_the_text_goes_on() {
+    // An ask may cost up to $0.002048, which is kept for it; it really costs next to nothing.
+    let price = Price { output: 1.0, ..Price::FREE };
+    for (max_usd, spoken) in [(0.0125, 1), (0.0345, 3), (1.0, 10)] {
+        let bench = Bench::new(TestModel::new(move |_| Behaviour::HandsOnAfter(Duration::from_millis(500))));
+        let hub = Hub::new(Ports { voice: Arc::new(DearVoice), ..bench.ports.clone() }, HubSettings::default());
+        let mut setup = spoken_setup(10);
+        let agents = setup.cast.agents().iter().map(|agent| Agent { price: Some(price), ..agent.clone() }).collect();
+        setup.cast = Cast::new(agents, setup.cast.people().to_vec()).unwrap();
+        setup.limits.max_usd = Money::from_usd(max_usd);
+        let id = hub.start(setup).await.unwrap();
+        hub.wait(id).await.unwrap();
+        let conversation = hub.conversation(id).await.unwrap();
+        let stage = conversation.stage();
+        assert_eq!(stage.ended(), Some(Reason::CAP_REACHED), "{max_usd}: every word was said");
+        let costs = Costs::of(&conversation);
+        assert!(costs.estimated_usd.unwrap() <= Money::from_usd(max_usd));
+        let speech = costs.speech.unwrap();
+        assert_eq!((speech.clips, speech.characters), (spoken, spoken * 100), "{max_usd}");
+        assert_eq!(speech.estimated_usd, Some(Money::from_usd(0.01 * spoken as f64)));
+        let by_agent = stage.ledger().accounts().filter(|(_, purpose, _)| *purpose == Purpose::SPEECH);
+        let sum = by_agent.fold(Money::ZERO, |sum, (_, _, account)| sum.plus(account.cost.unwrap()));
+        assert_eq!(Some(sum), speech.estimated_usd, "it is in the ledger, by agent");
+        assert_eq!(stage.ledger().total().calls, 10, "clips are no calls");
+        let records = hub.records(id).await.unwrap();
+        let told = records.iter().filter(|record| match &record.event {
+            Event::ClipFailed { error, .. } => error.contains("max_usd"),
+            _ => false,
+        });
+        assert_eq!(told.count() as u64, 10 - spoken, "{max_usd}: what is not heard is recorded, with the reason");
+    }
 }
 
 /// Thinks for half a second, and says what a well-behaved slot of six says.

@@ -47,7 +47,7 @@ pub(crate) fn records(subscription: Subscription) -> impl Stream<Item = Arc<Reco
         loop {
             match subscription.next().await {
                 Ok(Some(Published::Record(record))) => return Some((record, subscription)),
-                Ok(Some(Published::Delta { .. })) => {}
+                Ok(Some(Published::Delta { .. } | Published::Waiting { .. })) => {}
                 Ok(None) => return None,
                 Err(error) => {
                     tracing::error!(%error, "an event stream breaks off");

@@ -66,6 +66,9 @@ pub(crate) fn played_by(id: AgentId, model: ModelRef, config: &Config, engine: &
     }
     let price = engine.prices.of(&model);
     if price.is_none() {
+        if config.limits.needs_prices() {
+            return Err(unpriced(&model));
+        }
         tracing::warn!("nobody knows what {model} costs, so max_usd cannot hold it: add [prices.\"{model}\"]");
     }
     Ok(Agent {
@@ -81,6 +84,14 @@ pub(crate) fn played_by(id: AgentId, model: ModelRef, config: &Config, engine: &
 pub(crate) fn known_voice(id: &AgentId, voice: &str, config: &Config) -> Result<(), Failure> {
     let profiles = Profiles::with(config.voices.clone());
     profiles.get(voice).map(|_| ()).map_err(|error| Failure::config(format!("agent `{id}`: {error}")))
+}
+
+/// A limit in dollars was set, and it could not hold this model.
+pub(crate) fn unpriced(model: &ModelRef) -> Failure {
+    Failure::config(format!(
+        "max_usd cannot hold {model}, because nobody knows what it costs: add [prices.\"{model}\"] with input and \
+         output in dollars per million tokens, or set allow_unpriced = true under [limits]"
+    ))
 }
 
 /// A model that an agent is given later on, when a session is resumed or forked.

@@ -7,12 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use polylogue_core::{
-    money::{Money, Price},
-    setup::Limits,
-};
+use polylogue_core::{money::Money, setup::Limits};
 use polylogue_providers::{
-    CommandSettings, LocalSettings, ProviderSettings, Settings,
+    CommandSettings, LocalSettings, OwnPrice, ProviderSettings, Settings,
     speech::{EngineName, ProfileSettings},
 };
 use serde::Deserialize;
@@ -41,8 +38,8 @@ pub(crate) struct Config {
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     pub(crate) commands: BTreeMap<String, CommandSettings>,
     pub(crate) local: LocalSettings,
-    /// Prices of models, in dollars per million tokens.
-    pub(crate) prices: BTreeMap<String, Price>,
+    /// Prices of models, in dollars per million tokens, and of speech, per million characters.
+    pub(crate) prices: BTreeMap<String, OwnPrice>,
     /// The folder of the file, which paths in it are relative to.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
@@ -112,9 +109,18 @@ pub(crate) struct LimitsTable {
     max_tokens: Option<u64>,
     max_seconds: Option<u64>,
     call_timeout_seconds: Option<u64>,
+    first_token_seconds: Option<u64>,
+    call_max_seconds: Option<u64>,
+    /// Whether `max_usd` may be set where nobody knows what a model costs.
+    pub(crate) allow_unpriced: bool,
 }
 
 impl LimitsTable {
+    /// Whether somebody wants a limit in dollars to hold, which needs the price of every model.
+    pub(crate) fn needs_prices(&self) -> bool {
+        self.max_usd.is_some() && !self.allow_unpriced
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         let default = Limits::default();
         Limits {
@@ -122,6 +128,8 @@ impl LimitsTable {
             max_tokens: self.max_tokens.unwrap_or(default.max_tokens),
             max_seconds: self.max_seconds.unwrap_or(default.max_seconds),
             call_timeout_seconds: self.call_timeout_seconds.unwrap_or(default.call_timeout_seconds),
+            first_token_seconds: self.first_token_seconds.or(default.first_token_seconds),
+            call_max_seconds: self.call_max_seconds.unwrap_or(default.call_max_seconds),
         }
     }
 }

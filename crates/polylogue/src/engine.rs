@@ -48,7 +48,7 @@ impl Engine {
         let voice = Arc::new(speech::speaker(config));
         let ports = Ports::new(model, voice, store.clone(), Arc::new(SystemClock));
         let ports = Ports { journal: journal.clone(), ..ports };
-        let prices = Prices::new(config.prices.clone());
+        let prices = prices(config, &models);
         let (hub, memories) = (Hub::new(ports, hub), store.clone());
         Ok(Engine { hub, journal, memories, store, models, prices, scripts })
     }
@@ -90,6 +90,11 @@ pub(crate) fn models(config: &Config) -> Result<Models, Failure> {
     let models = Models::new(&config.models(), Limits::default(), env);
     let models = models.map_err(|error| Failure::config(error.to_string()))?;
     Ok(models.with_local(Arc::new(Local::new(&config.local(), &cache::folder()))))
+}
+
+/// What those models cost, as far as anybody knows.
+pub(crate) fn prices(config: &Config, models: &Models) -> Prices {
+    Prices::new(config.prices.clone()).with_private(models.private())
 }
 
 /// A new id for a session.

@@ -47,6 +47,9 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
             published = subscription.next() => match published? {
                 Some(Published::Record(record)) => shown.record(&record),
                 Some(Published::Delta { ask, text }) => shown.view.delta(&ask, &text, &shown.conversation),
+                Some(Published::Waiting { ask, what }) => {
+                    shown.view.waiting(&ask, what.as_deref(), &shown.conversation);
+                }
                 None => break,
             },
             ended = &mut ending, if is_run_here => {

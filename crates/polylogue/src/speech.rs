@@ -2,7 +2,7 @@
 //! first time it is wanted.
 
 use polylogue_providers::{
-    Secret,
+    Prices, Secret,
     speech::{Account, EngineName, Profiles, Speaker, SpeechSettings, kokoro},
 };
 
@@ -30,7 +30,8 @@ pub(crate) fn settings(config: &Config) -> SpeechSettings {
 
 pub(crate) fn speaker(config: &Config) -> Speaker {
     let profiles = Profiles::with(config.voices.clone());
-    Speaker::new(config.artifacts.dir.clone(), profiles, settings(config).engines())
+    let prices = Prices::new(config.prices.clone());
+    Speaker::new(config.artifacts.dir.clone(), profiles, settings(config).engines()).with_prices(prices)
 }
 
 /// Fetches the neural voice where it would be used and is not there yet. Without it a session still runs, so a

@@ -16,6 +16,9 @@ pub(crate) trait View: Send {
     /// Text of a reply that is still arriving.
     fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation);
 
+    /// An ask waits for this before a model works on it, or waits no more.
+    fn waiting(&mut self, _ask: &AskId, _what: Option<&str>, _conversation: &Conversation) {}
+
     /// After the last record.
     fn close(&mut self, conversation: &Conversation);
 }

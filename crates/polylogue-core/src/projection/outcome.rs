@@ -1,6 +1,9 @@
 //! The result of a session as programs read it: what was said, what it cost, why it ended.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 
@@ -105,6 +108,39 @@ pub struct Costs {
     #[serde(rename = "estimatedUSD")]
     pub estimated_usd: Option<Money>,
     pub by_agent: BTreeMap<AgentId, AgentCosts>,
+    /// What engines that bill by character billed; it is in the sums above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speech: Option<SpeechCosts>,
+    /// The models whose price nobody knows: no limit in dollars holds them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unpriced: BTreeSet<ModelRef>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SpeechCosts {
+    pub clips: u64,
+    pub characters: u64,
+    /// `null` when the price of an engine is not known.
+    #[serde(rename = "estimatedUSD")]
+    pub estimated_usd: Option<Money>,
+}
+
+impl SpeechCosts {
+    fn of(conversation: &Conversation) -> Option<SpeechCosts> {
+        let none = SpeechCosts { clips: 0, characters: 0, estimated_usd: Some(Money::ZERO) };
+        let lines = conversation.stage().transcript().lines().iter();
+        let bills = lines.filter_map(|line| match &line.clip {
+            ClipState::Made(clip) => clip.billed,
+            ClipState::Unspoken | ClipState::Wanted | ClipState::Failed => None,
+        });
+        let sum = bills.fold(none, |sum, bill| SpeechCosts {
+            clips: sum.clips + 1,
+            characters: sum.characters + bill.characters,
+            estimated_usd: sum.estimated_usd.zip(bill.cost).map(|(sum, cost)| sum.plus(cost)),
+        });
+        (sum.clips > 0).then_some(sum)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -214,10 +250,13 @@ fn audio_path(line: &Line) -> Option<String> {
 impl Costs {
     pub fn of(conversation: &Conversation) -> Costs {
         let ledger = conversation.stage().ledger();
+        let unpriced = conversation.stage().cast().everyone().filter(|agent| agent.price.is_none());
         Costs {
             total_tokens: ledger.total().usage.total(),
             estimated_usd: ledger.total().cost,
             by_agent: ledger.by_agent().into_iter().map(|(agent, sum)| (agent.clone(), AgentCosts::of(&sum))).collect(),
+            speech: SpeechCosts::of(conversation),
+            unpriced: unpriced.map(|agent| agent.model.clone()).collect(),
         }
     }
 }

@@ -5,6 +5,7 @@ use polylogue_core::{
     Conversation, Event, Record, Timestamp,
     event::Unreadable,
     id::Seq,
+    money::Money,
     projection::{Outcome, plain_text, request_behind},
 };
 
@@ -31,6 +32,7 @@ fn every_old_journal_is_read_to_the_same_end() {
         ("v1/asked-again.jsonl", include_str!("corpus/v1/asked-again.jsonl"), "no_handoff", 5),
         ("v1/reopened-silent.jsonl", include_str!("corpus/v1/reopened-silent.jsonl"), "completed", 4),
         ("v1/forked-with-speech.jsonl", include_str!("corpus/v1/forked-with-speech.jsonl"), "failed", 5),
+        ("v1/lost-and-billed.jsonl", include_str!("corpus/v1/lost-and-billed.jsonl"), "final", 5),
     ] {
         let records = read(journal);
         let conversation = Conversation::replay(&records).unwrap();
@@ -41,6 +43,14 @@ fn every_old_journal_is_read_to_the_same_end() {
             assert_eq!(record.event.encode(), line, "{name} is written as it was read");
         }
     }
+}
+
+#[test]
+fn what_was_lost_and_what_was_spoken_cost_what_they_cost() {
+    let conversation = Conversation::replay(&read(include_str!("corpus/v1/lost-and-billed.jsonl"))).unwrap();
+    let costs = Outcome::of(&conversation).costs;
+    assert_eq!((costs.total_tokens, costs.estimated_usd), (3_194, Some(Money::from_usd(0.035_598_75))));
+    assert_eq!(costs.speech.unwrap().estimated_usd, Some(Money::from_usd(0.0003)));
 }
 
 #[test]

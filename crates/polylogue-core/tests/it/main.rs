@@ -8,6 +8,7 @@ mod corpus;
 mod discussion;
 mod discussion_properties;
 mod interview;
+mod money;
 mod properties;
 mod room;
 mod scene;

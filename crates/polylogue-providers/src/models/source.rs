@@ -124,7 +124,7 @@ impl Source {
     pub(super) fn connect(self, http: &Http) -> Result<Provider, BadSettings> {
         let kind = self.kind.as_str();
         if let Some(missing) = self.missing {
-            return Ok(Provider { kind, state: State::Missing(missing) });
+            return Ok(Provider::unbounded(kind, State::Missing(missing)));
         }
         let base = base_url(&self.base).ok_or_else(|| BadSettings::Address(self.name.clone()))?;
         // The vendors' clients disagree on whether the version belongs to the address.
@@ -158,8 +158,9 @@ impl Source {
             Kind::Gemini => Box::new(Gemini),
             Kind::Ollama => Box::new(Ollama),
         };
-        let endpoint = Endpoint { base, headers, key: self.key };
-        Ok(Provider { kind, state: State::Ready(Arc::new(Connector::new(dialect, endpoint, http.clone()))) })
+        let endpoint = Endpoint { base: base.clone(), headers, key: self.key };
+        let connector = Arc::new(Connector::new(dialect, endpoint, http.clone()));
+        Ok(Provider::unbounded(kind, State::Ready(connector)).at(&base))
     }
 }
 

@@ -3,9 +3,11 @@
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
+use polylogue_core::setup::ModelRef;
 use polylogue_runtime::port::{Admission, Call, CallError, Model, Reply};
 use serde_json::Value;
 
@@ -64,5 +66,9 @@ impl Model for Recorder {
         self.note(call, &reply)
             .map_err(|error| CallError::Unavailable(format!("the recording cannot be written: {error}")))?;
         Ok(reply)
+    }
+
+    fn first_token(&self, model: &ModelRef, asked: Option<Duration>) -> Duration {
+        self.model.first_token(model, asked)
     }
 }

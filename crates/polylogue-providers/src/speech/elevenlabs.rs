@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    engine::{Engine, EngineError, EngineName},
+    engine::{Billing, Engine, EngineError, EngineName},
     manner::Manner,
     profiles::Profile,
     remote::Remote,
     sound::Sound,
     split,
 };
-use crate::Secret;
+use crate::{Secret, http::is_private};
 
 const BASE_URL: &str = "https://api.elevenlabs.io";
 const MODEL: &str = "eleven_multilingual_v2";
@@ -61,6 +61,14 @@ impl Engine for ElevenLabs {
 
     fn recipe(&self, profile: &Profile, manner: &Manner) -> Value {
         json!({ "voice": profile.elevenlabs.voice, "settings": self.settings(profile, manner) })
+    }
+
+    fn billing(&self, profile: &Profile) -> Option<Billing> {
+        Some(Billing {
+            engine: self.name().as_str(),
+            model: profile.elevenlabs.model.as_ref().unwrap_or(&self.model).to_string(),
+            is_private: is_private(&self.base_url),
+        })
     }
 
     async fn say(&self, words: &str, profile: &Profile, manner: &Manner) -> Result<Sound, EngineError> {

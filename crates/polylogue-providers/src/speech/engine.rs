@@ -14,8 +14,22 @@ pub trait Engine: Send + Sync {
     /// Everything that decides how words will sound, for the cache: the same recipe and words, the same clip.
     fn recipe(&self, profile: &Profile, manner: &Manner) -> serde_json::Value;
 
+    /// As what it bills for a voice, if it bills at all.
+    fn billing(&self, _profile: &Profile) -> Option<Billing> {
+        None
+    }
+
     /// Speaks words that hold no markup. Dropping the future ends the work.
     async fn say(&self, words: &str, profile: &Profile, manner: &Manner) -> Result<Sound, EngineError>;
+}
+
+/// What a price of speech is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Billing {
+    pub engine: &'static str,
+    pub model: String,
+    /// Whether the server is on this machine or in a private network.
+    pub is_private: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    engine::{Engine, EngineError, EngineName},
+    engine::{Billing, Engine, EngineError, EngineName},
     manner::Manner,
     profiles::Profile,
     remote::{Audio, Remote},
     sound::Sound,
     split, wav,
 };
-use crate::Secret;
+use crate::{Secret, http::is_private};
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 const MODEL: &str = "gpt-4o-mini-tts";
@@ -66,6 +66,14 @@ impl Engine for OpenAi {
 
     fn recipe(&self, profile: &Profile, manner: &Manner) -> Value {
         json!({ "server": self.base_url, "settings": self.settings(profile, manner) })
+    }
+
+    fn billing(&self, profile: &Profile) -> Option<Billing> {
+        Some(Billing {
+            engine: self.name().as_str(),
+            model: profile.openai.model.as_ref().unwrap_or(&self.model).to_string(),
+            is_private: is_private(&self.base_url),
+        })
     }
 
     async fn say(&self, words: &str, profile: &Profile, manner: &Manner) -> Result<Sound, EngineError> {

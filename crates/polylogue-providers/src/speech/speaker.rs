@@ -10,8 +10,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use polylogue_core::{line::Clip, text::spoken::spoken};
-use polylogue_runtime::port::{Speech, Voice, VoiceError};
+use polylogue_core::{
+    line::{Clip, SpeechBill},
+    money::Money,
+    text::spoken::spoken,
+};
+use polylogue_runtime::port::{Budget, Speech, Voice, VoiceError};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -24,6 +28,7 @@ use super::{
     sound::Sound,
     wav::WavError,
 };
+use crate::Prices;
 
 /// Speaks with the first of its engines that can be used.
 #[derive(Clone)]
@@ -32,6 +37,7 @@ pub struct Speaker {
     profiles: Arc<Profiles>,
     engines: Arc<[Seated]>,
     cache: Arc<Cache>,
+    prices: Arc<Prices>,
 }
 
 /// An engine and its places.
@@ -45,6 +51,19 @@ struct Made {
     path: PathBuf,
     sound: Sound,
     engine: EngineName,
+    billed: Option<SpeechBill>,
+}
+
+/// Why a line was not made a clip by one engine.
+enum NotMade {
+    Engine(EngineError),
+    OverBudget,
+}
+
+impl From<EngineError> for NotMade {
+    fn from(error: EngineError) -> NotMade {
+        NotMade::Engine(error)
+    }
 }
 
 impl std::fmt::Debug for Speaker {
@@ -64,7 +83,14 @@ impl Speaker {
             artifacts,
             profiles: Arc::new(profiles),
             engines: engines.into_iter().map(seat).collect(),
+            prices: Arc::default(),
         }
+    }
+
+    /// The same, where clips cost this.
+    #[must_use]
+    pub fn with_prices(self, prices: Prices) -> Speaker {
+        Speaker { prices: Arc::new(prices), ..self }
     }
 
     pub fn profiles(&self) -> &Profiles {
@@ -73,13 +99,19 @@ impl Speaker {
 
     /// Speaks words outside any session and leaves the clip where the caller wants it.
     pub async fn say(&self, text: &str, profile: &Profile, tone: Option<&str>, out: &Path) -> Result<Clip, VoiceError> {
-        let made = self.make(text, profile, tone).await?;
+        let made = self.make(text, profile, tone, &Budget::default()).await?;
         let (from, to) = (made.path.clone(), out.to_owned());
         blocking(move || copy(&from, &to).map(|()| to)).await?;
         Ok(self.clip(made, profile, out.to_string_lossy().into_owned()))
     }
 
-    async fn make(&self, text: &str, profile: &Profile, tone: Option<&str>) -> Result<Made, VoiceError> {
+    async fn make(
+        &self,
+        text: &str,
+        profile: &Profile,
+        tone: Option<&str>,
+        budget: &Budget,
+    ) -> Result<Made, VoiceError> {
         let words = spoken(text);
         if words.is_empty() {
             return Err(VoiceError::Failed("there is nothing to say in it".to_owned()));
@@ -87,10 +119,11 @@ impl Speaker {
         let manner = Manner::of_tone(tone);
         let mut absent = Vec::new();
         for seated in self.engines.iter() {
-            match self.make_with(seated, &words, profile, &manner).await {
+            match self.make_with(seated, &words, profile, &manner, budget).await {
                 Ok(made) => return Ok(made),
-                Err(EngineError::Unavailable(why)) => absent.push(why),
-                Err(error) => return Err(VoiceError::Failed(error.to_string())),
+                Err(NotMade::OverBudget) => return Err(VoiceError::OverBudget),
+                Err(NotMade::Engine(EngineError::Unavailable(why))) => absent.push(why),
+                Err(NotMade::Engine(error)) => return Err(VoiceError::Failed(error.to_string())),
             }
         }
         if absent.is_empty() {
@@ -105,26 +138,36 @@ impl Speaker {
         words: &str,
         profile: &Profile,
         manner: &Manner,
-    ) -> Result<Made, EngineError> {
+        budget: &Budget,
+    ) -> Result<Made, NotMade> {
         let engine = seated.engine.name();
         let key = Key::new(engine, &seated.engine.recipe(profile, manner), words);
         let failed = |message: String| EngineError::Failed { engine, message };
         let (cache, wanted) = (self.cache.clone(), key.clone());
         if let Some((path, sound)) = join(move || cache.get(&wanted)).await.map_err(failed)? {
-            return Ok(Made { path, sound, engine });
+            return Ok(Made { path, sound, engine, billed: None });
+        }
+        let billed = seated.engine.billing(profile).map(|billing| {
+            let characters = words.chars().count() as u64;
+            SpeechBill { characters, cost: self.prices.of_speech(&billing, characters) }
+        });
+        // What costs nothing needs no budget, and what nobody knows the price of cannot be held to one.
+        let cost = billed.and_then(|bill| bill.cost).unwrap_or_default();
+        if cost > Money::ZERO && !budget.allows(cost) {
+            return Err(NotMade::OverBudget);
         }
         let place = seated.places.acquire().await.map_err(|error| failed(error.to_string()))?;
         let sound = seated.engine.say(words, profile, manner).await?;
         drop(place);
         if sound.duration_ms() < 20 {
-            return Err(EngineError::NoSpeech { engine, message: "it is too short".to_owned() });
+            return Err(EngineError::NoSpeech { engine, message: "it is too short".to_owned() }.into());
         }
         let cache = self.cache.clone();
         let kept = join(move || {
             let sound = evened(sound);
-            cache.put(&key, &sound).map(|path| Made { path, sound, engine })
+            cache.put(&key, &sound).map(|path| Made { path, sound, engine, billed })
         });
-        kept.await.map_err(failed)?.map_err(|error: WavError| failed(error.to_string()))
+        Ok(kept.await.map_err(failed)?.map_err(|error: WavError| failed(error.to_string()))?)
     }
 
     fn clip(&self, made: Made, profile: &Profile, path: String) -> Clip {
@@ -135,6 +178,7 @@ impl Speaker {
             loudness_lufs: lufs,
             voice: Some(profile.name.clone()),
             engine: Some(made.engine.as_str().into()),
+            billed: made.billed,
         }
     }
 
@@ -156,7 +200,7 @@ impl Speaker {
 impl Voice for Speaker {
     async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError> {
         let profile = self.profiles.choose(speech.profile.as_deref(), speech.seat);
-        let made = self.make(&speech.line.text, profile, speech.tone.as_deref()).await?;
+        let made = self.make(&speech.line.text, profile, speech.tone.as_deref(), &speech.budget).await?;
         let (root, parts) = (self.artifacts.clone(), Self::place(speech, profile));
         let (from, line) = (made.path.clone(), speech.line.id.0);
         let path = blocking(move || settle(&from, &root, &parts, line)).await?;

@@ -1,7 +1,5 @@
 //! External programs as models, run for real.
 
-use std::time::Duration;
-
 use polylogue_core::ledger::Usage;
 use polylogue_providers::{CommandSettings, Limits, Models, Settings};
 use polylogue_runtime::port::{CallError, Model, Reply};
@@ -11,7 +9,11 @@ use crate::support::ask::{call, request, shape};
 
 /// A model that is this shell script.
 fn shell(script: &str, timeout_seconds: u64) -> Models {
-    let command = CommandSettings { program: "sh".into(), args: vec!["-c".into(), script.to_owned()], timeout_seconds };
+    let command = CommandSettings {
+        program: "sh".into(),
+        args: vec!["-c".into(), script.to_owned()],
+        timeout_seconds: Some(timeout_seconds),
+    };
     let settings = Settings { commands: [("sh".to_owned(), command)].into(), ..Settings::default() };
     Models::new(&settings, Limits::default(), |_| None).unwrap()
 }
@@ -97,7 +99,7 @@ async fn what_goes_wrong_is_an_error() {
         let error = run(script).await.unwrap_err();
         assert!(matches!(&error, CallError::BadResponse(why) if why.contains(expected)), "{script}: {error:?}");
     }
-    let missing = CommandSettings { program: "/no/such/program".into(), args: vec![], timeout_seconds: 1 };
+    let missing = CommandSettings { program: "/no/such/program".into(), args: vec![], timeout_seconds: Some(1) };
     let settings = Settings { commands: [("sh".to_owned(), missing)].into(), ..Settings::default() };
     let models = Models::new(&settings, Limits::default(), |_| None).unwrap();
     let error = models.answer(&call(request("command/sh"))).await.unwrap_err();
@@ -117,7 +119,8 @@ async fn a_program_that_takes_too_long_ends_with_all_that_it_started() {
         tokio::task::spawn_blocking(move || std::fs::read(fifo))
     };
     let reply = shell(&script, 1).answer(&call(request("command/sh"))).await;
-    assert_eq!(reply, Err(CallError::Timeout(Duration::from_secs(1))));
+    let told = "the program has not ended within 1 s (its timeout_seconds)";
+    assert_eq!(reply, Err(CallError::Timeout(told.into())));
     assert_eq!(reading.await.unwrap().unwrap(), b"");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -238,19 +238,9 @@ async fn stop_in_flight_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn every_wait_and_every_body_is_bounded() {
-    let tight = Limits {
-        first_byte: Duration::from_millis(50),
-        idle: Duration::from_millis(50),
-        max_response_bytes: 2_000,
-        ..Limits::default()
-    };
+async fn every_body_is_bounded_and_so_is_the_wait_after_its_end() {
+    let tight = Limits { max_response_bytes: 2_000, ..Limits::default() };
     for vendor in vendor::ALL {
-        let hanging = (vendor.stream)(&["Half"]).first(vendor.frame_counts.0 + 1).then(After::Hang);
-        let server = Server::start(vec![hanging]).await;
-        let reply = models_at(&server.base(), tight).answer(&call(request(vendor.model))).await;
-        assert_eq!(reply, Err(CallError::Timeout(tight.idle)), "{}", vendor.model);
-
         let endless = (vendor.stream)(&["long "; 100]);
         let server = Server::start(vec![endless]).await;
         let reply = models_at(&server.base(), tight).answer(&call(request(vendor.model))).await;
@@ -261,12 +251,10 @@ async fn every_wait_and_every_body_is_bounded() {
     let server = Server::start(vec![finished]).await;
     let reply = models_at(&server.base(), tight).answer(&call(request(vendor::OPENAI.model))).await;
     assert_eq!(&*reply.unwrap().text, "Done.");
-    // Nobody answers at all: a listener that accepts and stays silent, and a port where nobody is.
+    // A port where nobody is.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", silent.local_addr().unwrap());
-    let reply = models_at(&base, tight).answer(&call(request(vendor::OPENAI.model))).await;
-    assert_eq!(reply, Err(CallError::Timeout(tight.first_byte)));
     drop(silent);
     let reply = models_at(&base, tight).answer(&call(request(vendor::OPENAI.model))).await;
-    assert!(matches!(&reply, Err(CallError::Network(why)) if !why.contains("127.0.0.1")), "{reply:?}");
+    assert!(matches!(&reply, Err(CallError::Unreachable(why)) if !why.contains("127.0.0.1")), "{reply:?}");
 }

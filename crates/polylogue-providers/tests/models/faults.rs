@@ -1,4 +1,4 @@
-//! The server of faults does what it says, and its books and ours agree.
+//! The server of faults does what it says, and what it reports is known.
 
 use polylogue_core::ledger::Usage;
 use polylogue_providers::Limits;
@@ -6,13 +6,14 @@ use polylogue_runtime::port::{CallError, Model};
 
 use crate::support::{
     ask::{call, models_at, request},
-    faults::FaultServer,
+    faults::{FaultServer, QUICK},
 };
 
 #[tokio::test]
-async fn every_fault_is_an_error_and_every_bill_is_known() {
-    for model in ["openai/gpt-6.1-terra", "anthropic/claude-sonnet-5-5"] {
-        let server = FaultServer::start(7, |_| "{\"message\": \"All is well, and will be.\"}".to_owned()).await;
+async fn every_fault_is_an_error_and_every_reported_bill_is_known() {
+    for model in ["openai/gpt-6.1-terra", "anthropic/claude-sonnet-5-5", "gemini/gemini-3-flash", "ollama/llama3.2"] {
+        let reply = |_: &str, _: &_| ("{\"message\": \"All is well, and will be.\"}".to_owned(), String::new());
+        let server = FaultServer::start(7, &QUICK, reply).await;
         let models = models_at(&server.base(), Limits::default());
         let mut billed = Usage::default();
         let (mut answered, mut failed) = (0, 0);
@@ -36,6 +37,6 @@ async fn every_fault_is_an_error_and_every_bill_is_known() {
         assert_eq!((books.requests, books.answered), (200, answered));
         assert_eq!(books.failed.values().sum::<u64>(), failed);
         assert_eq!(books.failed.len(), 6, "every kind of fault happened: {books:?}");
-        assert_eq!((billed.input, billed.output), (books.billed.input, books.billed.output), "{model}");
+        assert!(billed.input > 0 && billed.input < books.billed().input, "a hang-up is billed and not told: {model}");
     }
 }

@@ -5,14 +5,14 @@ use std::{iter, sync::Arc};
 use polylogue_core::{
     Event, Reason, Record, Setup, Timestamp,
     ask::Digest,
-    event::{CallFailure, FailureKind, Origin, VERSION},
+    event::{CallFailure, FailureKind, Lost, Origin, VERSION},
     format::{
         collaboration::{Settings, purpose, reason},
         discussion::{self, Participant, Role, Turn, TurnFailure, Who},
     },
     id::{AgentId, AskId, LineId, Seq, SessionId},
     ledger::Usage,
-    line::{Clip, Delivery, LineKind, Speaker},
+    line::{Clip, Delivery, LineKind, Speaker, SpeechBill},
     room::{CallId, RoomCall, Target},
     setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
     text::reply::Repair,
@@ -72,7 +72,7 @@ pub fn ended(reason: Reason) -> Event {
 }
 
 pub fn resumed() -> Event {
-    Event::Resumed { version: VERSION, change: Change::default() }
+    Event::Resumed { version: VERSION, change: Change::default(), lost: Vec::new() }
 }
 
 pub fn forked(from: SessionId, at: u64) -> Event {
@@ -101,7 +101,10 @@ fn following(event: &Event) -> Option<Event> {
             let change = Change { limits: Some(Limits::default()), max_rounds: Some(9), recast, speech: Some(false) };
             Some(Event::Forked { version: VERSION, from: id(0), at: Seq(7), change })
         }
-        Event::Forked { .. } => Some(resumed()),
+        Event::Forked { .. } => {
+            let lost = vec![Lost { ask, usage }];
+            Some(Event::Resumed { version: VERSION, change: Change::default(), lost })
+        }
         Event::Resumed { .. } => {
             let mut digest = Digest::default();
             digest.add("prompt");
@@ -127,7 +130,12 @@ fn following(event: &Event) -> Option<Event> {
         Event::LineSpoken { .. } => Some(Event::LineCut { line, after: "wörd".into(), by: agent() }),
         Event::LineCut { .. } => Some(Event::ClipMade {
             line,
-            clip: Clip { path: "a/ü.wav".to_owned(), loudness_lufs: Some(-18.5), ..Clip::default() },
+            clip: Clip {
+                path: "a/ü.wav".to_owned(),
+                loudness_lufs: Some(-18.5),
+                billed: Some(SpeechBill { characters: 7, cost: None }),
+                ..Clip::default()
+            },
         }),
         Event::ClipMade { .. } => Some(Event::ClipFailed { line, error: String::new() }),
         Event::ClipFailed { .. } => {

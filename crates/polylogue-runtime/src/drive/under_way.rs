@@ -8,7 +8,7 @@ use polylogue_core::{
     id::{AskId, LineId},
 };
 
-use crate::port::Deltas;
+use crate::purse::{Purse, Tab};
 
 /// What is being done, by its place in the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,20 +31,21 @@ impl Doing {
 #[derive(Default)]
 pub(super) struct UnderWay {
     futures: FuturesUnordered<BoxFuture<'static, (Doing, Input)>>,
-    deltas: BTreeMap<Doing, Option<Deltas>>,
+    tabs: BTreeMap<Doing, Option<Tab>>,
+    pub(super) purse: Purse,
 }
 
 impl UnderWay {
     pub(super) fn contains(&self, step: &Step) -> bool {
-        !self.deltas.is_empty() && Doing::of(step).is_some_and(|doing| self.deltas.contains_key(&doing))
+        !self.tabs.is_empty() && Doing::of(step).is_some_and(|doing| self.tabs.contains_key(&doing))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.futures.is_empty()
     }
 
-    pub(super) fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, deltas: Option<Deltas>) {
-        self.deltas.insert(doing.clone(), deltas);
+    pub(super) fn add(&mut self, doing: Doing, work: BoxFuture<'static, Input>, tab: Option<Tab>) {
+        self.tabs.insert(doing.clone(), tab);
         self.futures.push(async move { (doing, work.await) }.boxed());
     }
 
@@ -52,7 +53,7 @@ impl UnderWay {
     pub(super) async fn next(&mut self) -> Input {
         match self.futures.next().await {
             Some((doing, input)) => {
-                self.deltas.remove(&doing);
+                self.tabs.remove(&doing);
                 input
             }
             None => pending().await,
@@ -62,11 +63,8 @@ impl UnderWay {
     /// Drops everything at once, and tells what had arrived.
     pub(super) fn drop_all(&mut self) -> Vec<Cut> {
         self.futures.clear();
-        let cut = std::mem::take(&mut self.deltas).into_iter().filter_map(|(doing, deltas)| match (doing, deltas) {
-            (Doing::Ask(ask), Some(deltas)) => {
-                let arrived = deltas.take();
-                Some(Cut { ask, partial: arrived.text.into(), usage: arrived.usage })
-            }
+        let cut = std::mem::take(&mut self.tabs).into_iter().filter_map(|(doing, tab)| match (doing, tab) {
+            (Doing::Ask(ask), Some(tab)) => Some(tab.cut(ask)),
             (Doing::Ask(_) | Doing::Speak(_), _) => None,
         });
         cut.collect()

@@ -10,8 +10,10 @@ use async_trait::async_trait;
 use polylogue_core::{
     ask::Ask,
     event::{CallFailure, FailureKind},
-    ledger::Usage,
+    ledger::{TokenCount, Usage},
+    setup::ModelRef,
 };
+use tokio::time::Instant;
 
 /// Whatever answers requests. Dropping the future that [`Model::answer`] returns must end the request itself.
 #[async_trait]
@@ -23,7 +25,15 @@ pub trait Model: Send + Sync {
     }
 
     async fn answer(&self, call: &Call) -> Result<Reply, CallError>;
+
+    /// How long this model may take to its first word, when nobody has said so (`asked`).
+    fn first_token(&self, _model: &ModelRef, asked: Option<Duration>) -> Duration {
+        asked.unwrap_or(FIRST_TOKEN)
+    }
 }
+
+/// How long a model may take to its first word.
+pub const FIRST_TOKEN: Duration = Duration::from_secs(60);
 
 /// Leave to make a call, given back when it is dropped.
 #[derive(Default)]
@@ -64,8 +74,8 @@ pub struct Reply {
     pub is_full: bool,
 }
 
-/// What a call has brought so far: text, to be watched and to be kept when the call is cut, and the usage
-/// where the provider reports it before the end.
+/// What a call has brought so far: text, to be watched and to be kept when the call is cut; the usage, where the
+/// provider reports it before the end; and the signs of life, by which the runtime knows how long to wait.
 #[derive(Clone)]
 pub struct Deltas {
     arrived: Arc<Mutex<Arrived>>,
@@ -77,6 +87,30 @@ pub struct Deltas {
 pub struct Arrived {
     pub text: String,
     pub usage: Option<Usage>,
+    /// Everything that the model wrote, shown or not.
+    heard: TokenCount,
+    last_sign: Option<Instant>,
+    has_begun: bool,
+}
+
+/// When something was last heard of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Signs {
+    pub(crate) last: Option<Instant>,
+    /// Whether the model has begun to write.
+    pub(crate) has_begun: bool,
+}
+
+impl Arrived {
+    /// What a try used: what the provider reported, or else all that was sent and what had arrived.
+    pub(crate) fn used(&self, sent: Usage) -> Usage {
+        self.usage.unwrap_or(Usage { output: self.heard.tokens(), estimated: true, ..sent })
+    }
+
+    /// Whether the provider has taken the request up: then the vendor bills it, whatever becomes of the answer.
+    pub(crate) fn is_taken_up(&self) -> bool {
+        self.usage.is_some() || self.last_sign.is_some()
+    }
 }
 
 impl Deltas {
@@ -93,12 +127,29 @@ impl Deltas {
     }
 
     pub fn push(&self, text: &str) {
+        self.overhear(text);
         let mut arrived = self.lock();
         if arrived.text.len() < Self::MAX_KEPT {
             arrived.text.push_str(text);
         }
         drop(arrived);
         (self.watch)(text);
+    }
+
+    /// Text that is billed and not shown: thoughts, or what comes after a stop sequence.
+    pub fn overhear(&self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.alive();
+        let mut arrived = self.lock();
+        arrived.has_begun = true;
+        arrived.heard.add(text);
+    }
+
+    /// A sign of life other than text: the provider has taken the request up and works on it.
+    pub fn alive(&self) {
+        self.lock().last_sign = Some(Instant::now());
     }
 
     /// What this try is billed for so far. It counts only if the try brings no reply.
@@ -109,6 +160,11 @@ impl Deltas {
     /// Takes what has arrived, leaving nothing for the next try.
     pub fn take(&self) -> Arrived {
         mem::take(&mut *self.lock())
+    }
+
+    pub(crate) fn signs(&self) -> Signs {
+        let arrived = self.lock();
+        Signs { last: arrived.last_sign, has_begun: arrived.has_begun }
     }
 
     fn lock(&self) -> MutexGuard<'_, Arrived> {
@@ -126,8 +182,9 @@ impl fmt::Debug for Deltas {
 /// no key, no prompt and no path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    #[error("no answer within {} s", .0.as_secs_f64())]
-    Timeout(Duration),
+    /// Says who was too slow, and the name of the setting that says so.
+    #[error("{0}")]
+    Timeout(String),
     #[error("the provider limits the rate of requests: {message}")]
     RateLimited { retry_after: Option<Duration>, message: String },
     #[error("the provider is overloaded: {message}")]
@@ -138,6 +195,10 @@ pub enum CallError {
     Refused(String),
     #[error("the request is longer than the model can read: {0}")]
     ContextTooLong(String),
+    /// Nothing was sent.
+    #[error("the provider cannot be reached: {0}")]
+    Unreachable(String),
+    /// The connection failed after the request was sent.
     #[error("the connection failed: {0}")]
     Network(String),
     #[error("the provider's answer cannot be read: {0}")]
@@ -157,11 +218,31 @@ impl CallError {
             CallError::Timeout(_)
             | CallError::RateLimited { .. }
             | CallError::Overloaded { .. }
+            | CallError::Unreachable(_)
             | CallError::Network(_)
             | CallError::BadResponse(_) => true,
             CallError::Unauthorized(_)
             | CallError::Refused(_)
             | CallError::ContextTooLong(_)
+            | CallError::Rejected(_)
+            | CallError::Unavailable(_)
+            | CallError::ScriptChanged(_) => false,
+        }
+    }
+
+    /// Whether a try that ended so is paid for although nothing was heard of it. Vendors do not bill what they answer
+    /// with an error, nor what never reached them. What reached them and was not answered they may well bill, so it
+    /// is charged.
+    pub fn is_billed(&self) -> bool {
+        match self {
+            CallError::Timeout(_) | CallError::Network(_) => true,
+            CallError::BadResponse(_)
+            | CallError::RateLimited { .. }
+            | CallError::Overloaded { .. }
+            | CallError::Unauthorized(_)
+            | CallError::Refused(_)
+            | CallError::ContextTooLong(_)
+            | CallError::Unreachable(_)
             | CallError::Rejected(_)
             | CallError::Unavailable(_)
             | CallError::ScriptChanged(_) => false,
@@ -183,7 +264,7 @@ impl CallError {
             CallError::Unauthorized(_) => FailureKind::Unauthorized,
             CallError::Refused(_) => FailureKind::Refused,
             CallError::ContextTooLong(_) => FailureKind::ContextTooLong,
-            CallError::Network(_) => FailureKind::Network,
+            CallError::Unreachable(_) | CallError::Network(_) => FailureKind::Network,
             CallError::BadResponse(_) => FailureKind::BadResponse,
             CallError::Rejected(_) => FailureKind::Rejected,
             CallError::Unavailable(_) => FailureKind::Unavailable,

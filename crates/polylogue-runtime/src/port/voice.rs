@@ -1,11 +1,12 @@
 //! A speech engine: a line in, a clip on disk out.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
     id::SessionId,
     line::{Clip, Line},
+    money::Money,
 };
 
 #[async_trait]
@@ -40,6 +41,28 @@ pub struct Speech {
     /// Each part may hold anything, an agent's name included; the engine that writes the file makes it safe. When
     /// empty, the clip is named after line, speaker and voice.
     pub place: Vec<String>,
+    pub budget: Budget,
+}
+
+/// What a clip may cost. An engine that bills asks before it begins.
+#[derive(Clone, Default)]
+pub struct Budget(Option<Arc<dyn Fn(Money) -> bool + Send + Sync>>);
+
+impl Budget {
+    /// Without one, every clip may be made.
+    pub fn new(allows: impl Fn(Money) -> bool + Send + Sync + 'static) -> Budget {
+        Budget(Some(Arc::new(allows)))
+    }
+
+    pub fn allows(&self, cost: Money) -> bool {
+        self.0.as_ref().is_none_or(|allows| allows(cost))
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Budget").field(&self.0.is_some()).finish()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,4 +71,6 @@ pub enum VoiceError {
     Unavailable(String),
     #[error("the line could not be spoken: {0}")]
     Failed(String),
+    #[error("the line is not spoken: that could pass the limit in dollars (max_usd); the text goes on")]
+    OverBudget,
 }

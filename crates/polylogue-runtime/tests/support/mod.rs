@@ -31,6 +31,10 @@ pub(crate) enum Behaviour {
     Hangs {
         after: &'static str,
     },
+    /// Writes a word a second, so many, and then hands on.
+    WritesFor {
+        seconds: u32,
+    },
     Fails(CallError),
 }
 
@@ -97,6 +101,13 @@ impl Model for TestModel {
                 call.deltas.push(after);
                 sleep(Duration::from_secs(30)).await;
                 pending().await
+            }
+            Behaviour::WritesFor { seconds } => {
+                for _ in 0..seconds {
+                    sleep(Duration::from_secs(1)).await;
+                    call.deltas.push("word ");
+                }
+                Ok(handing_on(call))
             }
             Behaviour::Fails(error) => Err(error),
         };

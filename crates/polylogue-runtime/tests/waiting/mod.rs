@@ -39,7 +39,8 @@ async fn who_waits_holds_no_place_and_no_time() {
     let model = TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(400)));
     let bench = Bench::with(model, Arc::new(MemoryJournal::default()), settings);
     let mut setup = discussion(2);
-    setup.limits.call_timeout_seconds = 1_000;
+    setup.limits.first_token_seconds = Some(1_000);
+    setup.limits.call_max_seconds = 1_000;
     let id = bench.run(setup).await;
     let other = bench.run(discussion(2)).await;
     assert_eq!(bench.hub.running(), 0);

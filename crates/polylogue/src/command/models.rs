@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use polylogue_core::money::Price;
 use polylogue_providers::{
-    Prices,
     catalogue::{self, Listed, Listing},
     local,
 };
@@ -13,7 +12,8 @@ use crate::{args::Common, cache, config::Config, engine, failure::Failure, outpu
 
 pub(crate) fn list(common: &Common) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
-    let listings = catalogue::list(&engine::models(&config)?, &Prices::new(config.prices.clone()));
+    let models = engine::models(&config)?;
+    let listings = catalogue::list(&models, &engine::prices(&config, &models));
     if common.json {
         for listing in &listings {
             output::json(&listing);

@@ -58,7 +58,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
         Sessions::Resume { id, change } => {
             let id = engine.find(&id).await?;
             let seen = engine.head(id).await?;
-            let change = to_change(common, &engine, id, &change).await?;
+            let change = to_change(common, &config, &engine, id, &change).await?;
             let mut view = view(common, &config, &engine, id).await?;
             pull_voice(&config, &change).await;
             engine.hub.resume(id, change).await?;
@@ -66,7 +66,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
         }
         Sessions::Fork { id, at, change } => {
             let id = engine.find(&id).await?;
-            let change = to_change(common, &engine, id, &change).await?;
+            let change = to_change(common, &config, &engine, id, &change).await?;
             let new_id = engine::new_session_id()?;
             let mut view = view(common, &config, &engine, id).await?;
             pull_voice(&config, &change).await;
@@ -91,7 +91,13 @@ async fn pull_voice(config: &Config, change: &Change) {
 }
 
 /// What the flags of `resume` and `fork` change in this session.
-async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args::Change) -> Result<Change, Failure> {
+async fn to_change(
+    common: &Common,
+    config: &Config,
+    engine: &Engine,
+    id: SessionId,
+    args: &args::Change,
+) -> Result<Change, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     let stage = conversation.stage();
     let now = *stage.limits();
@@ -101,9 +107,20 @@ async fn to_change(common: &Common, engine: &Engine, id: SessionId, args: &args:
         max_seconds: args.max_seconds.unwrap_or(now.max_seconds),
         ..now
     };
+    // Whoever sets a limit in dollars wants it to hold.
+    let needs_prices = args.max_usd.is_some() && !config.limits.allow_unpriced;
+    if let Some(agent) = stage.cast().everyone().find(|agent| agent.price.is_none())
+        && needs_prices
+        && common.model.is_none()
+    {
+        return Err(agents::unpriced(&agent.model));
+    }
     let mut recast = Vec::new();
     if let Some(text) = &common.model {
         let (model, price) = agents::model(text, engine)?;
+        if price.is_none() && (needs_prices || config.limits.needs_prices()) {
+            return Err(agents::unpriced(&model));
+        }
         recast.extend(stage.cast().everyone().map(|agent| Recast {
             agent: agent.name.clone(),
             model: model.clone(),

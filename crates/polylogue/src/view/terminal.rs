@@ -114,6 +114,8 @@ pub(crate) struct Terminal {
     /// What is going on, on standard error; hidden unless that is a terminal.
     status: ProgressBar,
     asked: Option<AskId>,
+    /// What the one who is asked waits for, while no model works on it.
+    waits_for: Option<String>,
     arriving: String,
     shown_lines: usize,
 }
@@ -124,7 +126,14 @@ impl Terminal {
         let status = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {msg}\n  {prefix}").expect("the template is well formed");
         status.set_style(style.tick_chars("·•●• "));
-        Terminal { style: Style::of_stdout(), status, asked: None, arriving: String::new(), shown_lines: 0 }
+        Terminal {
+            style: Style::of_stdout(),
+            status,
+            asked: None,
+            waits_for: None,
+            arriving: String::new(),
+            shown_lines: 0,
+        }
     }
 
     fn print(&self, text: &str) {
@@ -138,7 +147,11 @@ impl Terminal {
 
     fn show_status(&self, conversation: &Conversation) {
         let Some(ask) = &self.asked else { return };
-        let doing = if self.arriving.is_empty() { "is thinking" } else { "is writing" };
+        let doing = match &self.waits_for {
+            Some(what) => format!("is waiting for {what}"),
+            None if self.arriving.is_empty() => "is thinking".to_owned(),
+            None => "is writing".to_owned(),
+        };
         let text = format!(
             "{} {doing} · {} · {}",
             self.style.bold(ask.agent.as_str()),
@@ -173,7 +186,7 @@ impl View for Terminal {
 
     fn record(&mut self, record: &Record, conversation: &Conversation) {
         match &record.event {
-            Event::Asked { ask, .. } => self.asked = Some(ask.clone()),
+            Event::Asked { ask, .. } => (self.asked, self.waits_for) = (Some(ask.clone()), None),
             Event::Answered { .. } | Event::AskFailed { .. } | Event::AskCut { .. } => self.arriving.clear(),
             _ => {}
         }
@@ -196,6 +209,14 @@ impl View for Terminal {
     fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation) {
         if self.asked.as_ref() == Some(ask) {
             self.arriving.push_str(text);
+            self.show_status(conversation);
+        }
+    }
+
+    fn waiting(&mut self, ask: &AskId, what: Option<&str>, conversation: &Conversation) {
+        if self.asked.as_ref() == Some(ask) {
+            self.waits_for = what.map(str::to_owned);
+            self.arriving.clear();
             self.show_status(conversation);
         }
     }

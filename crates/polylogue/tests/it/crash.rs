@@ -40,6 +40,9 @@ const ENDINGS: [Ending; 7] = [
     Ending { reason: "cancelled", replies: &[ON, ON, ON], config: "", args: &[], status: 130 },
 ];
 
+/// Where tokens are the limit.
+const MAX_TOKENS: u64 = 3_000;
+
 impl Ending {
     fn last_turn(&self) -> u64 {
         self.replies.len() as u64
@@ -98,6 +101,48 @@ pub(crate) fn settled(folder: &Folder, session: &str) -> Vec<String> {
     journal.iter().filter(is_settled).map(|record| record["ask"].to_string()).collect()
 }
 
+/// What the asks that were open at a kill were expected to use at most, by ask.
+type Open = BTreeMap<String, Value>;
+
+fn follow(open: &mut Open, record: &Value) {
+    match record["type"].as_str().unwrap() {
+        "asked" => {
+            open.insert(record["ask"].to_string(), record["estimate"].clone());
+        }
+        "answered" | "ask_failed" | "ask_cut" => {
+            open.remove(&record["ask"].to_string());
+        }
+        _ => {}
+    }
+}
+
+fn tokens(usage: &Value) -> u64 {
+    usage["input"].as_u64().unwrap() + usage["output"].as_u64().unwrap()
+}
+
+/// Holds a session's journal to it that what every kill took with it is charged at its estimate, once, and that the
+/// ledger is the sum of what is recorded. Answers with how many asks were lost.
+pub(crate) fn lost_are_charged(folder: &Folder, session: &str) -> usize {
+    let (mut open, mut lost, mut sum) = (Open::new(), 0, 0);
+    for record in &folder.run(&["sessions", "replay", session]).lines {
+        if record["type"] == "result" {
+            assert_eq!(record["costs"]["totalTokens"], sum, "the ledger is what the journal says");
+            continue;
+        }
+        if record["type"] == "resumed" {
+            let charged = record["lost"].as_array().cloned().unwrap_or_default();
+            lost += charged.len();
+            let charged: Open = charged.iter().map(|lost| (lost["ask"].to_string(), lost["usage"].clone())).collect();
+            assert_eq!(charged, std::mem::take(&mut open), "exactly what was open is charged, at its estimate");
+            assert!(charged.values().all(|usage| usage["estimated"] == true), "and marked as estimated");
+            sum += charged.values().map(tokens).sum::<u64>();
+        }
+        sum += record.get("usage").map(tokens).unwrap_or_default();
+        follow(&mut open, record);
+    }
+    lost
+}
+
 /// The journal of an undisturbed run, and its result.
 fn undisturbed(ending: &Ending) -> (Vec<Value>, Vec<String>) {
     let folder = Folder::new();
@@ -116,16 +161,31 @@ fn killed_at(ending: &Ending, seq: u64, slow_turn: Option<u64>, expected: &[Stri
     assert!(running.read_until(|record| record["seq"] == seq), "{} has no record {seq}", ending.reason);
     let session = running.session();
     running.kill();
+    let is_held = slow_turn.is_some() && !ending.is_stopped_by_hand();
 
     let settled = settled(&folder, &session);
+    let seen = folder.run(&["sessions", "replay", &session]).lines;
+    let seen: Vec<Value> = seen.into_iter().filter(|record| record["type"] != "result").collect();
     let shown = folder.run(&["sessions", "show", &session]);
+    // Where tokens are the limit, what the kill cost is made good: then it ends as if nothing had happened.
+    let mut open = Open::new();
+    seen.iter().for_each(|record| follow(&mut open, record));
+    let lost = open.values().map(tokens).sum::<u64>();
+    let limit = |more: u64| format!("the limit of {} tokens", MAX_TOKENS + more);
+    let made_good = limit(lost);
     let result = if shown.result()["status"] == "ended" {
         shown
     } else {
-        ending.play(&folder, &["sessions", "resume", &session])
+        let more = (MAX_TOKENS + lost).to_string();
+        let resume = ["sessions", "resume", &session, "--max-tokens", &more];
+        let resumed = ending.play(&folder, if ending.reason == "limit_tokens" { &resume[..] } else { &resume[..3] });
+        assert_eq!(lost_are_charged(&folder, &session), open.len(), "{} killed at {seq}", ending.reason);
+        assert!(!is_held || open.len() == 1, "{} killed at {seq} while a reply is held back", ending.reason);
+        resumed
     };
     assert_eq!(result.reason(), ending.reason, "{} killed at {seq}", ending.reason);
-    assert_eq!(said(result.result()), expected, "{} killed at {seq}", ending.reason);
+    let said: Vec<String> = said(result.result()).iter().map(|line| line.replace(&made_good, &limit(0))).collect();
+    assert_eq!(said, expected, "{} killed at {seq}", ending.reason);
     for ask in settled {
         assert_eq!(calls(&folder)[&ask], 1, "{} killed at {seq}: {ask} was asked again", ending.reason);
     }

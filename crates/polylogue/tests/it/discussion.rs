@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::{folder::Folder, server::Server};
+use crate::{crash::lost_are_charged, folder::Folder, server::Server};
 
 /// Three agents that one script plays; the reply of this agent in this round takes longer than any test.
 fn prepare(folder: &Folder, slow: Option<(&str, u64)>) {
@@ -243,6 +243,7 @@ fn killed_at_every_append_and_begun_again() {
             // Whoever saw no answer asks again, and nothing is doubled.
             let again = server.post_with(&path, "k", &message(round));
             assert_eq!(again, (200, state), "{at}");
+            assert_eq!(lost_are_charged(&folder, &id), usize::from(slow.is_some()), "{at}: what was in flight is paid");
             for (ask, count) in calls(&folder) {
                 let was_in_flight = slow.is_some_and(|(_, agent)| ask == format!("{round} {agent}"));
                 assert_eq!(count, 1 + usize::from(was_in_flight && before.contains_key(&ask)), "{at}: {ask}");

@@ -11,6 +11,7 @@ mod layout;
 #[cfg(feature = "local")]
 mod local;
 mod memory;
+mod money;
 mod owners;
 mod room;
 mod scene;

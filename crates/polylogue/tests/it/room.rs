@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, thread};
 use serde_json::{Value, json};
 
 use crate::{
+    crash::lost_are_charged,
     folder::{Folder, example, example_config},
     server::Server,
 };
@@ -195,6 +196,8 @@ fn killed_after_every_event_the_room_goes_on() {
         assert_eq!(without_ids(&heard), undisturbed, "killed after {after}");
         let session = heard.iter().all(|(_, event)| event["session_id"] == answer["sessionId"]);
         assert!(session, "killed after {after}");
+        let lost = lost_are_charged(&folder, answer["sessionId"].as_str().unwrap());
+        assert!(lost <= 1, "one is asked at a time, and the kill came once: {lost}");
         assert_eq!(server.listen("lobby", 0).take(EVENTS), heard, "the history is what was heard");
         // And the room is open for more.
         server.say("lobby", &json!({"text": "@gpt Still there?"}));

@@ -6,11 +6,11 @@ pub mod purpose {
     use crate::id::Purpose;
 
     /// Answer the person, in the first turn.
-    pub const RESPOND: Purpose = Purpose::new("respond");
+    pub const RESPOND: Purpose = Purpose::new("respond").waited_for();
     /// Comment on one of the others, in the second.
-    pub const COMMENT: Purpose = Purpose::new("comment");
+    pub const COMMENT: Purpose = Purpose::new("comment").waited_for();
     /// Reply to the comments, in the third.
-    pub const REPLY: Purpose = Purpose::new("reply");
+    pub const REPLY: Purpose = Purpose::new("reply").waited_for();
 }
 
 pub mod kind {

@@ -8,7 +8,7 @@ pub mod purpose {
     /// Play one's character in a beat.
     pub const ACT: Purpose = Purpose::new("act").waited_for();
     /// Judge a beat, as the moderator.
-    pub const JUDGE: Purpose = Purpose::new("judge");
+    pub const JUDGE: Purpose = Purpose::new("judge").waited_for();
     /// Put down what one's character remembers of the scene.
     pub const REMEMBER: Purpose = Purpose::new("remember");
 }

@@ -70,6 +70,31 @@ impl Shape {
         }
     }
 
+    /// Roughly how many tokens the schema is, without writing it.
+    pub fn tokens(&self) -> u64 {
+        (self.schema_chars() as u64).div_ceil(4)
+    }
+
+    /// The length of each part of the schema as JSON. Numbers count as a few digits.
+    fn schema_chars(&self) -> usize {
+        match self {
+            Shape::Text { max_chars: None } => 31,
+            Shape::Text { max_chars: Some(_) } => 47,
+            Shape::Choice(words) => 25 + words.iter().map(|word| word.len() + 3).sum::<usize>(),
+            Shape::Bool => 18,
+            Shape::Number(numbers) => 26 + 3 * numbers.len(),
+            Shape::Fraction(..) => 45,
+            Shape::List(of, _) => 42 + of.schema_chars(),
+            Shape::Object(fields) => {
+                let of_field = |field: &Field| {
+                    let name = field.name.len() + 3;
+                    name + 1 + field.shape.schema_chars() + if field.required { name } else { 0 }
+                };
+                74 + fields.iter().map(of_field).sum::<usize>()
+            }
+        }
+    }
+
     /// Makes the value have this shape by small repairs that do not change its meaning, or says why not.
     pub(super) fn fit(&self, value: Value, repairs: &mut Vec<Repair>) -> Result<Value, Problem> {
         self.fit_at(At::TOP, value, repairs)

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::speech::{espeak::Espeak, wav};
+use crate::speech::{Billing, espeak::Espeak, wav};
 
 /// An engine that hums for as long as the words are, and can be held back.
 #[derive(Default)]
@@ -27,6 +27,7 @@ struct Hum {
     most_at_once: AtomicUsize,
     held: Option<Arc<Notify>>,
     fails: Option<EngineError>,
+    bills_as: Option<Billing>,
 }
 
 /// Counts down when a call ends, also when it is dropped.
@@ -46,6 +47,10 @@ impl Engine for Hum {
 
     fn recipe(&self, profile: &Profile, manner: &Manner) -> serde_json::Value {
         serde_json::json!([&*profile.name, manner])
+    }
+
+    fn billing(&self, _: &Profile) -> Option<Billing> {
+        self.bills_as.clone()
     }
 
     async fn say(&self, words: &str, _: &Profile, _: &Manner) -> Result<Sound, EngineError> {
@@ -82,7 +87,7 @@ fn speech(line: u32, name: &str, text: &str, place: &[&str]) -> Speech {
     };
     let session: SessionId = "0190b5a0-0000-7000-8000-000000000001".parse().expect("an id");
     let place = place.iter().map(|part| (*part).to_owned()).collect();
-    Speech { session, line, profile: None, seat: 0, tone: None, place }
+    Speech { session, line, profile: None, seat: 0, tone: None, place, budget: Budget::default() }
 }
 
 fn speaker(folder: &Path, engines: Vec<Arc<dyn Engine>>) -> Speaker {
@@ -107,6 +112,25 @@ async fn a_line_becomes_a_clip_that_says_what_it_is() {
     // Without a place of the format's, a clip is named after its line.
     let clip = speaker.speak(&speech(7, "alice", "Yes.", &[])).await.expect("a clip");
     assert_eq!(clip.path, format!("{SESSION}/line-0007_alice_confident_charming.wav"));
+}
+
+#[tokio::test]
+async fn a_clip_is_billed_once_by_its_characters_and_not_made_beyond_the_budget() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let billing = Billing { engine: "openai", model: "tts-1".to_owned(), is_private: false };
+    let hum = Arc::new(Hum { bills_as: Some(billing), ..Hum::default() });
+    let speaker = speaker(folder.path(), vec![hum.clone()]);
+    let within = |usd: f64| Budget::new(move |cost| cost <= Money::from_usd(usd));
+    let said = |line, text, usd| Speech { budget: within(usd), ..speech(line, "a", text, &[]) };
+    // Twelve characters are spoken, at $15 for a million.
+    let bill = SpeechBill { characters: 12, cost: Some(Money::from_usd(0.000_18)) };
+    let clip = speaker.speak(&said(1, "*Hello* there.", 0.000_18)).await.expect("a clip");
+    assert_eq!(clip.billed, Some(bill));
+    let refused = speaker.speak(&said(2, "Hello again.", 0.000_17)).await;
+    assert_eq!(refused, Err(VoiceError::OverBudget));
+    let again = speaker.speak(&said(3, "Hello there.", 0.0)).await.expect("a clip that was there");
+    assert_eq!(again.billed, None);
+    assert_eq!(*hum.said.lock().expect("unpoisoned"), ["Hello there."]);
 }
 
 #[tokio::test]

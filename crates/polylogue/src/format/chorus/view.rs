@@ -33,6 +33,7 @@ pub(super) struct Lanes {
 
 enum Doing {
     Thinking(String),
+    WaitingFor(String),
     Done,
     Failed,
     /// It has no place in this turn.
@@ -95,6 +96,7 @@ impl Lanes {
                 None | Some(Doing::Out) => String::new(),
                 Some(Doing::Done) => "✓".to_owned(),
                 Some(Doing::Failed) => "✗".to_owned(),
+                Some(Doing::WaitingFor(what)) => format!("waits for {what}"),
                 Some(Doing::Thinking(arriving)) => {
                     let said = reply::preview(arriving).unwrap_or_default();
                     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -180,6 +182,12 @@ impl View for Lanes {
             arriving.push_str(text);
             self.show_lanes(conversation);
         }
+    }
+
+    fn waiting(&mut self, ask: &AskId, what: Option<&str>, conversation: &Conversation) {
+        let doing = what.map_or(Doing::Thinking(String::new()), |what| Doing::WaitingFor(what.to_owned()));
+        self.doing.insert(ask.agent.clone(), doing);
+        self.show_lanes(conversation);
     }
 
     fn close(&mut self, conversation: &Conversation) {

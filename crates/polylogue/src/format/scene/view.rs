@@ -3,6 +3,7 @@
 //! For a person it is set as a play; for a file or another program each line has the transcript's form.
 
 use std::{
+    collections::BTreeMap,
     io::{IsTerminal, stderr},
     path::PathBuf,
     time::Duration,
@@ -35,6 +36,8 @@ pub(super) struct Scene {
     beat: u32,
     progress: Option<u8>,
     thinking: Vec<AskId>,
+    /// Who waits before a model works on it, and for what.
+    waiting: BTreeMap<AskId, String>,
 }
 
 impl Scene {
@@ -44,8 +47,8 @@ impl Scene {
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
         status.set_style(style.tick_chars("·•●• "));
         let style = Style::of_stdout();
-        let thinking = Vec::new();
-        Scene { style, status, folder, shown_lines: 0, announced: None, beat: 0, progress: None, thinking }
+        let (thinking, waiting) = (Vec::new(), BTreeMap::new());
+        Scene { style, status, folder, shown_lines: 0, announced: None, beat: 0, progress: None, thinking, waiting }
     }
 
     fn print(&self, text: &str) {
@@ -105,12 +108,16 @@ impl Scene {
         let Some(settings) = settings(conversation) else { return };
         let judging = self.thinking.iter().any(|ask| ask.purpose == purpose::JUDGE);
         let names: Vec<&str> = self.thinking.iter().map(|ask| settings.name_of(&ask.agent)).collect();
-        let doing = match (names.as_slice(), judging) {
+        // One who waits holds up the others: that is what there is to know.
+        let waits = self.thinking.iter().find_map(|ask| Some((ask, self.waiting.get(ask)?)));
+        let waits =
+            waits.map(|(ask, what)| format!("{} waits for {what}", self.style.bold(settings.name_of(&ask.agent))));
+        let doing = waits.unwrap_or_else(|| match (names.as_slice(), judging) {
             ([], _) => "…".to_owned(),
             (_, true) => "the moderator judges the beat".to_owned(),
             ([one], false) => format!("{} is thinking", self.style.bold(one)),
             (_, false) => format!("{} are thinking", self.style.bold(&names.join(", "))),
-        };
+        });
         let costs = costs_in_words(&Costs::of(conversation));
         self.status.set_message(format!("{doing} · beat {} of at most {} · {costs}", self.beat, settings.max_beats));
     }
@@ -170,6 +177,14 @@ impl View for Scene {
     }
 
     fn delta(&mut self, _: &AskId, _: &str, _: &Conversation) {}
+
+    fn waiting(&mut self, ask: &AskId, what: Option<&str>, conversation: &Conversation) {
+        match what {
+            Some(what) => self.waiting.insert(ask.clone(), what.to_owned()),
+            None => self.waiting.remove(ask),
+        };
+        self.show_status(conversation);
+    }
 
     fn close(&mut self, conversation: &Conversation) {
         self.status.finish_and_clear();

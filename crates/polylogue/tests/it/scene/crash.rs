@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Theatre, entries, scene};
 use crate::{
-    crash::{calls, settled},
+    crash::{calls, lost_are_charged, settled},
     folder::{Run, said},
 };
 
@@ -82,6 +82,8 @@ fn killed_at(record: &Value, expected: &Run, transcript: &[String]) {
     }
     let result = theatre.folder.run(&["sessions", "show", &session]);
     assert_eq!(said(result.result()), expected.said(), "killed at {seq}");
+    let lost = lost_are_charged(&theatre.folder, &session);
+    assert!(asked.is_none() || lost > 0, "killed at {seq} while replies are held back, and nothing is charged");
     for ask in settled {
         assert_eq!(calls(&theatre.folder)[&ask], 1, "killed at {seq}: {ask} was asked again");
     }

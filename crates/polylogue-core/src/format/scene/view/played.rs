@@ -122,6 +122,7 @@ impl PlayedScene {
                 }
             }
             Event::AskCut { ask, usage, .. } if usage.total() > 0 => self.charge(ask, *usage),
+            Event::Resumed { lost, .. } => lost.iter().for_each(|lost| self.charge(&lost.ask, lost.usage)),
             Event::LineSpoken { speaker, kind, ask, .. } => {
                 let next = self.beats.iter().rfind(|beat| beat.is_over).map_or(0, |beat| beat.number + 1);
                 let number = match (speaker, *kind, ask) {
@@ -140,7 +141,6 @@ impl PlayedScene {
                 }
             }
             Event::Started { .. }
-            | Event::Resumed { .. }
             | Event::Asked { .. }
             | Event::AskCut { .. }
             | Event::LineCut { .. }
