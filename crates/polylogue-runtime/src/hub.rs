@@ -6,10 +6,12 @@ mod node;
 mod room;
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use polylogue_core::{
     Conversation, Event, Halt, Input, NotAJournal, Reason, Record, Rejected, Setup,
     event::Origin,
@@ -540,8 +542,9 @@ impl Hub {
         let drive = Drive::new(conversation, ports, self.inner.node, retries, publisher);
         let hub = self.clone();
         tokio::spawn(async move {
-            let outcome = drive.run(&mut claim.commands).await;
-            let outcome = match outcome {
+            let ran = AssertUnwindSafe(drive.run(&mut claim.commands)).catch_unwind().await;
+            let ran = ran.unwrap_or_else(|_| Err(JournalError::Failed("it broke inside, which is a bug".to_owned())));
+            let outcome = match ran {
                 Ok(parting) => {
                     hub.part(claim.session, parting).await;
                     Ok(())

@@ -1,9 +1,10 @@
 //! A journal with listeners: they hear what was appended once it is on disk, and before anybody who watches is
 //! told. For views that are kept outside the journal: a file, a datagram.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
 use polylogue_core::{
     Record,
     id::{Seq, SessionId},
@@ -42,7 +43,7 @@ impl Journal for Overheard {
     async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
         self.journal.append(session, records.clone(), node).await?;
         for listener in &self.listeners {
-            listener.heard(session, &records).await;
+            unbroken(session, listener.heard(session, &records)).await;
         }
         Ok(())
     }
@@ -61,7 +62,14 @@ impl Journal for Overheard {
 
     async fn settle(&self, session: SessionId) {
         for listener in &self.listeners {
-            listener.settle(session).await;
+            unbroken(session, listener.settle(session)).await;
         }
+    }
+}
+
+/// A listener that breaks must not take the session with it.
+async fn unbroken(session: SessionId, work: impl Future<Output = ()>) {
+    if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+        tracing::error!(%session, "what is made of the session's records broke, which is a bug");
     }
 }

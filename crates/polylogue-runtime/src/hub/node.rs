@@ -34,7 +34,7 @@ const RENEWAL: Duration = Duration::from_secs(5);
 /// Sessions that are taken over at a time.
 const MAX_AT_ONCE: usize = 32;
 
-/// How long the sessions of a process that ends have to let go.
+/// How long the sessions of a process that ends have to let go, and the store to hear of it.
 const PARTING: Duration = Duration::from_secs(2);
 
 impl Hub {
@@ -72,10 +72,15 @@ impl Hub {
         if timeout(PARTING, all_ended).await.is_err() {
             tracing::warn!("some sessions did not let go in time");
         }
-        let was_known = self.inner.checked_in().take().is_some();
-        if was_known && let Err(error) = self.inner.ports.nodes.depart(self.inner.node).await {
-            tracing::warn!(%error, "others will notice only later that this process has ended");
+        if self.inner.checked_in().take().is_none() {
+            return;
         }
+        let problem = match timeout(PARTING, self.inner.ports.nodes.depart(self.inner.node)).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the store cannot be written at the moment".to_owned(),
+        };
+        tracing::warn!(problem, "others will notice only later that this process has ended");
     }
 
     /// Makes sure that this process is known as a node, before it records anything.
