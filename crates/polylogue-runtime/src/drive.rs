@@ -35,33 +35,9 @@ use self::under_way::{Doing, UnderWay};
 use crate::{
     call::{Patience, Performance, Retries},
     live::Publisher,
-    port::{Clock, Deltas, Journal, JournalError, Model, NodeId, Nodes, Rooms, Speech, Store, Voice},
+    port::{Deltas, JournalError, NodeId, Ports, Speech},
     purse::{Purse, Tab},
 };
-
-/// What the engine acts through.
-#[derive(Clone)]
-pub struct Ports {
-    pub model: Arc<dyn Model>,
-    pub voice: Arc<dyn Voice>,
-    pub journal: Arc<dyn Journal>,
-    pub nodes: Arc<dyn Nodes>,
-    pub rooms: Arc<dyn Rooms>,
-    pub clock: Arc<dyn Clock>,
-}
-
-impl Ports {
-    /// The ports of an engine that keeps everything in one store.
-    pub fn new(model: Arc<dyn Model>, voice: Arc<dyn Voice>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Ports {
-        Ports { model, voice, journal: store.clone(), nodes: store.clone(), rooms: store, clock }
-    }
-}
-
-impl std::fmt::Debug for Ports {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ports").finish_non_exhaustive()
-    }
-}
 
 /// What somebody wants of a running session.
 pub(crate) enum Command {

@@ -1,8 +1,10 @@
 //! The sessions that are live in this process: start, stop, watch, speak, resume, fork.
 
 mod claim;
+mod error;
 mod kept;
 mod node;
+mod reading;
 mod room;
 
 use std::{
@@ -13,12 +15,12 @@ use std::{
 
 use futures_util::FutureExt;
 use polylogue_core::{
-    Conversation, Event, Halt, Input, NotAJournal, Reason, Record, Rejected, Setup,
+    Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup,
     event::Origin,
     format::Decision,
     id::{PersonId, Seq, SessionId},
-    projection::{self, CannotFork, Outcome, Status},
-    setup::{BadSetup, Change},
+    projection,
+    setup::Change,
 };
 use tokio::{
     sync::oneshot,
@@ -29,16 +31,17 @@ use self::{
     claim::{Claim, Claims},
     kept::Kept,
 };
+pub use self::{
+    error::HubError,
+    reading::{Known, Opened},
+};
 use crate::{
     call::Retries,
-    drive::{Command, Drive, Parting, Ports},
+    drive::{Command, Drive, Parting},
     live::{Channels, Publisher, Subscription},
-    port::{JournalError, NodeId, Owned},
+    port::{JournalError, NodeId, Owned, Ports},
     room::{Bell, Bells},
 };
-
-/// How many records are read at a time.
-const PAGE: usize = 1_000;
 
 /// How often somebody tries to reach a session that begins or ends in that very moment.
 const TRIES: usize = 8;
@@ -93,78 +96,6 @@ impl Inner {
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hub").field("running", &self.running()).finish_non_exhaustive()
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum HubError {
-    #[error("there is no session {0}")]
-    NoSuchSession(SessionId),
-    #[error("the session is running already")]
-    Running,
-    #[error("another process runs the session: it can be stopped from here, and everything else is done there")]
-    Elsewhere,
-    #[error("the session is not running: resume it first")]
-    NotRunning,
-    #[error("the process that runs the session has not stopped it yet: try again")]
-    NotStopped,
-    #[error("something broke inside, which is a bug: the log says where")]
-    Broken,
-    #[error("{0} sessions are running, which is the limit: try again when one has ended")]
-    Busy(usize),
-    #[error(transparent)]
-    BadSetup(#[from] BadSetup),
-    #[error(transparent)]
-    Rejected(#[from] Rejected),
-    #[error(transparent)]
-    CannotFork(#[from] CannotFork),
-    #[error(transparent)]
-    NotAJournal(#[from] NotAJournal),
-    #[error(transparent)]
-    Journal(JournalError),
-}
-
-impl From<JournalError> for HubError {
-    fn from(error: JournalError) -> HubError {
-        match error {
-            JournalError::Owned => HubError::Elsewhere,
-            error => HubError::Journal(error),
-        }
-    }
-}
-
-/// A session as it was read: one reading serves everything that a caller wants to know of it.
-#[derive(Clone, Debug)]
-pub struct Opened {
-    pub records: Vec<Record>,
-    pub conversation: Conversation,
-}
-
-/// A session by its id, or as the caller has read it already.
-#[derive(Clone, Debug)]
-pub enum Known {
-    Id(SessionId),
-    Read(Box<Conversation>),
-}
-
-impl From<SessionId> for Known {
-    fn from(id: SessionId) -> Known {
-        Known::Id(id)
-    }
-}
-
-impl From<Conversation> for Known {
-    fn from(conversation: Conversation) -> Known {
-        Known::Read(Box::new(conversation))
-    }
-}
-
-impl Known {
-    fn id(&self) -> SessionId {
-        match self {
-            Known::Id(id) => *id,
-            Known::Read(conversation) => conversation.stage().setup().id,
-        }
     }
 }
 
@@ -388,77 +319,9 @@ impl Hub {
         }
     }
 
-    /// What a session has come to, with a status that knows the processes.
-    pub async fn outcome(&self, conversation: &Conversation) -> Result<Outcome, HubError> {
-        let outcome = Outcome::of(conversation);
-        let id = outcome.session_id;
-        let is_left = outcome.status == Status::Running
-            && !self.inner.claims.contains(id)
-            && !self.inner.ports.nodes.is_owned(id).await?;
-        Ok(if is_left { outcome.with_status(Status::Left) } else { outcome })
-    }
-
-    /// The session as its journal makes it.
-    pub async fn conversation(&self, id: SessionId) -> Result<Conversation, HubError> {
-        if let Some(kept) = self.inner.kept.get(id) {
-            return self.caught_up(kept).await;
-        }
-        let records = self.inner.ports.journal.read_all(id).await?;
-        if records.is_empty() {
-            return Err(HubError::NoSuchSession(id));
-        }
-        Ok(Conversation::replay(records.iter().map(|record| &**record))?)
-    }
-
-    /// The same session with what has been recorded since: another process may have gone on with it.
-    async fn caught_up(&self, mut conversation: Conversation) -> Result<Conversation, HubError> {
-        let (id, head) = (conversation.stage().setup().id, conversation.stage().head());
-        self.records_after(id, head).await?.iter().for_each(|record| conversation.apply(record));
-        Ok(conversation)
-    }
-
-    /// The session with its whole journal.
-    pub async fn open(&self, id: SessionId) -> Result<Opened, HubError> {
-        let records = self.records(id).await?;
-        let conversation = Conversation::replay(&records)?;
-        Ok(Opened { records, conversation })
-    }
-
-    /// The session as it stands, for somebody who goes on with it.
-    async fn read(&self, known: Known) -> Result<Conversation, HubError> {
-        let id = match known {
-            Known::Id(id) => id,
-            Known::Read(conversation) => return Ok(*conversation),
-        };
-        match self.inner.kept.take(id) {
-            Some(kept) => self.caught_up(kept).await,
-            None => self.conversation(id).await,
-        }
-    }
-
-    /// What a session has recorded after this place.
-    pub async fn records_after(&self, id: SessionId, mut after: Seq) -> Result<Vec<Record>, HubError> {
-        let mut records = Vec::new();
-        loop {
-            let page = self.inner.ports.journal.read(id, after, PAGE).await?;
-            let is_last = page.len() < PAGE;
-            after = page.last().map_or(after, |last| last.seq);
-            records.extend(page.into_iter().map(Arc::unwrap_or_clone));
-            if is_last {
-                return Ok(records);
-            }
-        }
-    }
-
     /// This process, as the store knows it.
     pub fn node(&self) -> NodeId {
         self.inner.node
-    }
-
-    /// The whole journal of a session.
-    pub async fn records(&self, id: SessionId) -> Result<Vec<Record>, HubError> {
-        let records = self.records_after(id, Seq::START).await?;
-        if records.is_empty() { Err(HubError::NoSuchSession(id)) } else { Ok(records) }
     }
 
     pub fn is_running(&self, id: SessionId) -> bool {

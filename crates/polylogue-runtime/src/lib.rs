@@ -16,9 +16,9 @@ mod purse;
 mod room;
 
 pub use call::Retries;
-pub use drive::Ports;
 pub use hub::{Hub, HubError, HubSettings, Known, Opened};
 pub use live::{Published, Subscription};
 pub use memory::MemoryJournal;
 pub use overheard::{Listener, Overheard};
+pub use port::Ports;
 pub use room::RoomSubscription;

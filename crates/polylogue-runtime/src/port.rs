@@ -8,6 +8,8 @@ mod nodes;
 mod rooms;
 mod voice;
 
+use std::sync::Arc;
+
 pub use clock::{Clock, SystemClock};
 pub use journal::{Journal, JournalError, Summary};
 pub use memories::Memories;
@@ -20,3 +22,27 @@ pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};
 pub trait Store: Journal + Nodes + Rooms + Memories {}
 
 impl<S: Journal + Nodes + Rooms + Memories> Store for S {}
+
+/// What the engine acts through.
+#[derive(Clone)]
+pub struct Ports {
+    pub model: Arc<dyn Model>,
+    pub voice: Arc<dyn Voice>,
+    pub journal: Arc<dyn Journal>,
+    pub nodes: Arc<dyn Nodes>,
+    pub rooms: Arc<dyn Rooms>,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Ports {
+    /// The ports of an engine that keeps everything in one store.
+    pub fn new(model: Arc<dyn Model>, voice: Arc<dyn Voice>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Ports {
+        Ports { model, voice, journal: store.clone(), nodes: store.clone(), rooms: store, clock }
+    }
+}
+
+impl std::fmt::Debug for Ports {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ports").finish_non_exhaustive()
+    }
+}

@@ -19,10 +19,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{
-    drive::Ports,
-    port::{Journal, JournalError, RoomRecord, Rooms},
-};
+use crate::port::{Journal, JournalError, Ports, RoomRecord, Rooms};
 
 /// The bells of the rooms that somebody listens to.
 #[derive(Debug, Default)]

@@ -47,10 +47,11 @@ fn text_and(text: &dyn Display, end: &str) {
     if is_closed() {
         return;
     }
-    if let Err(error) = print(text, end) {
-        if CLOSED.set(error.kind()).is_ok() && has_failed() {
-            notice(format!("error: standard output cannot be written: {error}"));
-        }
+    if let Err(error) = print(text, end)
+        && CLOSED.set(error.kind()).is_ok()
+        && has_failed()
+    {
+        notice(format!("error: standard output cannot be written: {error}"));
     }
 }
 

@@ -1,0 +1,42 @@
+//! Why the hub does not do what was asked of it.
+
+use polylogue_core::{NotAJournal, Rejected, id::SessionId, projection::CannotFork, setup::BadSetup};
+
+use crate::port::JournalError;
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum HubError {
+    #[error("there is no session {0}")]
+    NoSuchSession(SessionId),
+    #[error("the session is running already")]
+    Running,
+    #[error("another process runs the session: it can be stopped from here, and everything else is done there")]
+    Elsewhere,
+    #[error("the session is not running: resume it first")]
+    NotRunning,
+    #[error("the process that runs the session has not stopped it yet: try again")]
+    NotStopped,
+    #[error("something broke inside, which is a bug: the log says where")]
+    Broken,
+    #[error("{0} sessions are running, which is the limit: try again when one has ended")]
+    Busy(usize),
+    #[error(transparent)]
+    BadSetup(#[from] BadSetup),
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    #[error(transparent)]
+    CannotFork(#[from] CannotFork),
+    #[error(transparent)]
+    NotAJournal(#[from] NotAJournal),
+    #[error(transparent)]
+    Journal(JournalError),
+}
+
+impl From<JournalError> for HubError {
+    fn from(error: JournalError) -> HubError {
+        match error {
+            JournalError::Owned => HubError::Elsewhere,
+            error => HubError::Journal(error),
+        }
+    }
+}
