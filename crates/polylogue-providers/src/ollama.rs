@@ -103,6 +103,7 @@ struct Line {
 #[derive(Deserialize)]
 struct Message {
     content: Option<String>,
+    thinking: Option<String>,
 }
 
 struct Lines;
@@ -116,7 +117,10 @@ impl Reader for Lines {
             return Err(Unreadable::Malformed("no message".to_owned()));
         }
         let line: Line = serde_json::from_value(document)?;
-        answer.text(line.message.and_then(|message| message.content).as_deref().unwrap_or_default());
+        if let Some(message) = line.message {
+            answer.thought(message.thinking.as_deref().unwrap_or_default());
+            answer.text(message.content.as_deref().unwrap_or_default());
+        }
         if line.done {
             let is_full = line.done_reason.as_deref() == Some("length");
             answer.end(if is_full { End::OutputFull } else { End::Complete });
