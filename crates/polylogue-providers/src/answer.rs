@@ -91,6 +91,15 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// Thinking that the provider shows: it is billed, and it is no part of the text.
+    pub(crate) fn thought(&mut self, piece: &str) {
+        self.heard_bytes += piece.len();
+        if let Some(usage) = self.usage {
+            self.bill(usage);
+        }
+        self.deltas.overhear(piece);
+    }
+
     /// Something came, if only a sign that the provider is still there.
     pub(crate) fn alive(&self) {
         self.deltas.alive();

@@ -184,6 +184,7 @@ struct Started {
 struct BlockDelta {
     /// Only text has it: thinking and signatures are something else.
     text: Option<String>,
+    thinking: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -269,7 +270,10 @@ impl Reader for Events {
         }
         match serde_json::from_value(document)? {
             Event::MessageStart { message } => self.count(message.usage, answer),
-            Event::ContentBlockDelta { delta } => answer.text(delta.text.as_deref().unwrap_or_default()),
+            Event::ContentBlockDelta { delta } => {
+                answer.thought(delta.thinking.as_deref().unwrap_or_default());
+                answer.text(delta.text.as_deref().unwrap_or_default());
+            }
             Event::MessageDelta { delta, usage } => {
                 stop(delta, answer);
                 self.count(usage, answer);

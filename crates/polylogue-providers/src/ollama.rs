@@ -113,6 +113,7 @@ impl From<WireUsage> for Usage {
 #[derive(Deserialize)]
 struct Message {
     content: Option<String>,
+    thinking: Option<String>,
 }
 
 struct Lines;
@@ -128,7 +129,10 @@ impl Reader for Lines {
         // The counts are members of the line itself.
         let usage: Reported<WireUsage> = Reported::deserialize(&document)?;
         let line: Line = serde_json::from_value(document)?;
-        answer.text(line.message.and_then(|message| message.content).as_deref().unwrap_or_default());
+        if let Some(message) = line.message {
+            answer.thought(message.thinking.as_deref().unwrap_or_default());
+            answer.text(message.content.as_deref().unwrap_or_default());
+        }
         if line.done {
             let is_full = line.done_reason.as_deref() == Some("length");
             answer.end(if is_full { End::OutputFull } else { End::Complete });

@@ -176,6 +176,9 @@ struct Choice {
 #[derive(Deserialize)]
 struct Delta {
     content: Option<String>,
+    /// Thoughts, where a server shows them: some call them so, some the other way, some send both.
+    reasoning_content: Option<Value>,
+    reasoning: Option<Value>,
     refusal: Option<String>,
 }
 
@@ -231,6 +234,8 @@ impl Reader for Chunks {
         answer.reported(chunk.usage);
         let Some(choice) = chunk.choices.into_iter().next() else { return Ok(()) };
         if let Some(delta) = choice.delta {
+            let thought = delta.reasoning_content.or(delta.reasoning);
+            answer.thought(thought.as_ref().and_then(Value::as_str).unwrap_or_default());
             answer.text(delta.content.as_deref().unwrap_or_default());
             self.refusal.push_str(delta.refusal.as_deref().unwrap_or_default());
         }

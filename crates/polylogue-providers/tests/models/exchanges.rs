@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use polylogue_core::{ledger::Usage, text::reply};
 use polylogue_providers::Limits;
 use polylogue_runtime::port::{CallError, Model, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     support::{
@@ -111,6 +111,27 @@ async fn a_redirect_is_not_followed_and_says_what_to_do() {
             assert!(!told.contains("pa55word") && !told.contains("127.0.0.1"), "{told}");
             assert_eq!((server.seen().len(), elsewhere.seen().len()), (1, 0), "{}", vendor.model);
         }
+    }
+}
+
+#[tokio::test]
+async fn thoughts_that_came_to_nothing_are_charged() {
+    let thought = "Hm, let me think about it for a while, and then for another.";
+    let event = |event: Value| Answer::events(vec![format!("data: {event}\n\n")]);
+    let chunk = |field: &str| json!({"choices": [{"index": 0, "delta": {field: thought, "content": null}}]});
+    let thinking = json!({"type": "thinking_delta", "thinking": thought});
+    for (model, answer) in [
+        ("openai/o3", event(chunk("reasoning_content"))),
+        ("openrouter/deepseek/deepseek-r1", event(chunk("reasoning"))),
+        ("anthropic/claude-sonnet-5-5", event(json!({"type": "content_block_delta", "index": 0, "delta": thinking}))),
+        ("ollama/qwen3", Answer::lines(&[json!({"message": {"content": "", "thinking": thought}, "done": false})])),
+    ] {
+        let server = Server::start(vec![answer.then(After::Cut)]).await;
+        let call = call(request(model));
+        models_at(&server.base(), Limits::default()).answer(&call).await.unwrap_err();
+        let sent = call.ask.request.estimate();
+        let used = call.deltas.take().used(sent);
+        assert_eq!((used.input, used.output), (sent.input, 15), "{model}");
     }
 }
 

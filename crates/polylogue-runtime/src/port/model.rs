@@ -103,7 +103,7 @@ pub(crate) struct Signs {
 
 impl Arrived {
     /// What a try used: what the provider reported, or else all that was sent and what had arrived.
-    pub(crate) fn used(&self, sent: Usage) -> Usage {
+    pub fn used(&self, sent: Usage) -> Usage {
         self.usage.unwrap_or(Usage { output: self.heard.tokens(), estimated: true, ..sent })
     }
 

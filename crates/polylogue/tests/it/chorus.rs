@@ -1,7 +1,11 @@
 //! `polylogue chorus` as a person and as a program see it.
 
-use crate::folder::Folder;
 use serde_json::{Value, json};
+
+use crate::{
+    crash::{calls, lost_are_charged, settled},
+    folder::{Folder, said},
+};
 
 /// Two slots that one script plays.
 fn prepared(speech: bool) -> Folder {
@@ -13,14 +17,17 @@ fn prepared(speech: bool) -> Folder {
              [speech]\nengine = \"espeak\"\n"
         ),
     );
-    folder.write(
-        "replies.yaml",
-        "replies:\n\
-         - {agent: slot-1, purpose: comment, reply: {targetSlotId: 2, comment: \"Yes.\", voice_profile: dry_precise}}\n\
-         - {purpose: comment, reply: {targetSlotId: 1, comment: \"No.\", voice_profile: dry_precise}}\n\
-         - {reply: {text: \"Well.\", voice_profile: dry_precise}}\n",
-    );
+    hold_back(&folder, None);
     folder
+}
+
+/// The script, with the replies of one turn held back for longer than any test.
+fn hold_back(folder: &Folder, turn: Option<u64>) {
+    let held = turn.map_or(String::new(), |turn| format!("- {{turn: {turn}, delay: 120s, reply: \"\"}}\n"));
+    let replies = "- {agent: slot-1, purpose: comment, reply: {targetSlotId: 2, comment: \"Yes.\", voice_profile: dry_precise}}\n\
+         - {purpose: comment, reply: {targetSlotId: 1, comment: \"No.\", voice_profile: dry_precise}}\n\
+         - {reply: {text: \"Well.\", voice_profile: dry_precise}}\n";
+    folder.write("replies.yaml", &format!("log: calls.jsonl\nreplies:\n{held}{replies}"));
 }
 
 fn kinds(result: &Value) -> Vec<&str> {
@@ -82,4 +89,38 @@ fn no_speech_holds_for_a_session_that_is_resumed() {
     assert_eq!((run.status, run.reason()), (0, "completed"), "{}", run.stderr);
     let is_clip = |line: &&Value| line["type"].as_str().is_some_and(|kind| kind.starts_with("clip_"));
     assert_eq!(run.lines.iter().filter(is_clip).count(), 0, "{:?}", run.lines);
+}
+
+#[test]
+fn killed_at_every_record_it_ends_as_if_nothing_had_happened() {
+    const PLAY: [&str; 2] = ["chorus", "What is a home?"];
+    // Two answer at once: in which order is up to them.
+    let sorted = |mut said: Vec<String>| {
+        said.sort();
+        said
+    };
+    let undisturbed = prepared(false).run(&PLAY);
+    let expected = sorted(undisturbed.said());
+    let records = undisturbed.lines.iter().filter(|line| line["type"] != "result");
+    for record in records {
+        let (folder, seq) = (prepared(false), &record["seq"]);
+        let asked = (record["type"] == "asked").then(|| record["ask"]["turn"].as_u64().unwrap());
+        hold_back(&folder, asked);
+        let mut running = folder.start(&PLAY);
+        assert!(running.read_until(|seen| seen["seq"] == *seq), "there is no record {seq}");
+        let session = running.session();
+        running.kill();
+        let settled = settled(&folder, &session);
+        hold_back(&folder, None);
+        if folder.run(&["sessions", "show", &session]).result()["status"] != "ended" {
+            assert_eq!(folder.run(&["sessions", "resume", &session]).reason(), "completed", "killed at {seq}");
+        }
+        let result = folder.run(&["sessions", "show", &session]);
+        assert_eq!(sorted(said(result.result())), expected, "killed at {seq}");
+        let lost = lost_are_charged(&folder, &session);
+        assert!(asked.is_none() || lost == 2, "killed at {seq} while two replies are held back: {lost} are charged");
+        for ask in settled {
+            assert_eq!(calls(&folder)[&ask], 1, "killed at {seq}: {ask} was asked again");
+        }
+    }
 }

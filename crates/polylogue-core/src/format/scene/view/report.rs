@@ -199,10 +199,19 @@ fn relationships(relations: &Relations) -> Vec<Relationship> {
         .collect()
 }
 
+/// The seconds that a message tells, as in `nothing within 60 s`.
+fn seconds_in(message: &str) -> Option<u64> {
+    let mut words = message.split(' ').zip(message.split(' ').skip(1));
+    words.find_map(|(number, unit)| if unit == "s" { number.parse().ok() } else { None })
+}
+
 /// Why a character could not respond, as its report says it.
 pub(super) fn failure_in_words(failure: &CallFailure, limits: &Limits) -> String {
     match failure.kind {
-        FailureKind::Timeout => format!("Response timeout after {}s", limits.call_timeout_seconds),
+        FailureKind::Timeout => {
+            let told = seconds_in(&failure.message).unwrap_or(limits.call_timeout_seconds);
+            format!("Response timeout after {told}s")
+        }
         FailureKind::RateLimited
         | FailureKind::Overloaded
         | FailureKind::Unauthorized
@@ -213,5 +222,22 @@ pub(super) fn failure_in_words(failure: &CallFailure, limits: &Limits) -> String
         | FailureKind::Rejected
         | FailureKind::Unavailable
         | FailureKind::ScriptChanged => failure.message.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_tells_the_time_that_was_waited() {
+        for (message, expected) in [
+            ("openai has said nothing within 60 s (first_token_seconds)", "Response timeout after 60s"),
+            ("no answer within 5 s", "Response timeout after 5s"),
+            ("the script says so", "Response timeout after 30s"),
+        ] {
+            let failure = CallFailure { kind: FailureKind::Timeout, message: message.to_owned() };
+            assert_eq!(failure_in_words(&failure, &Limits::default()), expected);
+        }
     }
 }
