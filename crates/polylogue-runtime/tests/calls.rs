@@ -233,3 +233,25 @@ async fn no_try_begins_that_could_pass_a_limit() {
         assert_eq!(told, is_told, "{max_usd}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn asks_at_once_share_what_is_left() {
+    // Six tries at once may cost $0.012288, and each one that breaks off costs $0.001.
+    let price = Price { input: 0.0, output: 1.0, cached: None, cache_write: None };
+    for (max_usd, fewest, most) in [(0.002, 0, 0), (0.012, 5, 19), (0.014_5, 7, 20), (1.0, 24, 24)] {
+        let bench = Bench::new(TestModel::new(|call| {
+            call.deltas.bill(Usage { input: 0, output: 1_000, ..Usage::default() });
+            Behaviour::Fails(CallError::Network("broke off".into()))
+        }));
+        let mut setup = chorus_of_six();
+        let agents = setup.cast.agents().iter().map(|agent| Agent { price: Some(price), ..agent.clone() });
+        setup.cast = Cast::new(agents.collect(), vec!["you".parse().unwrap()]).unwrap();
+        setup.limits = Limits { max_usd: Money::from_usd(max_usd), ..Limits::default() };
+        let id = bench.run(setup).await;
+        let calls = bench.model.calls();
+        assert!((fewest..=most).contains(&calls), "{max_usd}: {calls} tries");
+        let cost = bench.hub.conversation(id).await.unwrap().stage().ledger().total().cost.unwrap();
+        assert_eq!(cost, Money::from_usd(0.001 * f64::from(calls)));
+        assert!(cost <= Money::from_usd(max_usd), "{max_usd}: {cost}");
+    }
+}
