@@ -21,7 +21,7 @@ from lab import MARKER, REPLY, Call, Lab, paid_twice
 
 # How long after its last byte a reply may need to be on disk, on a busy machine. Within it a kill is an excuse,
 # unless the journal shows that the reply was recorded after all.
-GRACE = 2.0
+GRACE = 0.5
 # The part of the time in which the server is no longer killed.
 CALM = 0.25
 
@@ -123,6 +123,13 @@ def kills_excuse(here: House, is_recorded):
     return is_excused
 
 
+def longest_wait(here: House, repeated: list[tuple[Call, Call]]) -> float:
+    """Of the whole replies that were asked for again: the longest time from one's arrival to the kill behind it."""
+    killed = {process.key: process.killed_at for process in here.processes}
+    waits = [killed[call.key] - call.ended for call, _ in repeated if call.is_whole and killed[call.key] is not None]
+    return max(waits, default=0.0)
+
+
 def journals(server: Process, sessions: list[dict], again: list[tuple[Call, Call]]) -> set[int]:
     """The numbers of the replies that are in the journals of these calls' sessions."""
     wanted = {call.marker for call, _ in again}
@@ -159,6 +166,7 @@ def main() -> int:
             ("calls", f"{len(calls)}, answered whole {sum(call.is_whole for call in calls)}"),
             ("tokens billed", sum(call.tokens for call in calls)),
             ("made again", f"{len(repeated)}, without a kill to excuse it {len(unexcused)}"),
+            ("longest from a lost reply to its kill", f"{longest_wait(here, repeated) * 1000:.0f} ms"),
             ("tokens paid twice", sum(call.tokens for call, _ in unexcused)),
             ("ended badly", dict(collections.Counter(storm.bad))),
         ])
