@@ -49,8 +49,9 @@ impl Prices {
     }
 }
 
-/// In November 2026, in dollars per million characters, the vendors' list prices: what somebody really pays depends on
-/// their plan, and `[prices]` says it. OpenAI bills its newest voice by the minute; its price is for usual speech.
+/// In dollars per million characters, about what was published in 2026. Only OpenAI's `tts-1` voices have one price for
+/// everybody. ElevenLabs sells credits, whose price depends on the plan, and OpenAI bills its newest voice by tokens of
+/// sound: these are rounded figures for usual plans and usual speech. `[prices]` says what somebody really pays.
 const SPEECH: [(&str, &str, f64); 7] = [
     ("elevenlabs", "eleven_v3", 100.0),
     ("elevenlabs", "eleven_multilingual_v2", 100.0),
