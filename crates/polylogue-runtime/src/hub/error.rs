@@ -10,7 +10,7 @@ pub enum HubError {
     NoSuchSession(SessionId),
     #[error("the session is running already")]
     Running,
-    #[error("another process runs the session: it can be stopped from here, and everything else is done there")]
+    #[error("another process runs the session: speak to it there, or wait until it has ended")]
     Elsewhere,
     #[error("the session is not running: resume it first")]
     NotRunning,
