@@ -1,13 +1,15 @@
 //! What every format stands on: cast, transcript, ledger, limits, the asks that are open, the time spent.
 //! Folded from the journal, never stored.
 
+mod limits;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
+pub use self::limits::Allowance;
 use crate::{
-    ask::Ask,
     event::{Event, Lost, Record},
     format::Place,
     id::{AgentId, AskId, LineId, Seq, SessionId},
@@ -15,7 +17,7 @@ use crate::{
     line::{ClipState, Delivery, Line, LineKind, Speaker, Transcript},
     money::{Money, Price},
     prompt::Templates,
-    reason::{Ending, Reason},
+    reason::Reason,
     setup::{BadSetup, Cast, Change, Limits, Setup},
     time::Timestamp,
 };
@@ -77,27 +79,6 @@ pub(crate) struct Words {
 impl Words {
     pub(crate) fn of(speaker: Speaker, kind: LineKind, text: Arc<str>) -> Words {
         Words { speaker, kind, text, ask: None, to: None, voice: None, delivery: Delivery::default() }
-    }
-}
-
-/// Tokens and dollars that may still be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allowance {
-    pub tokens: u64,
-    pub cost: Money,
-}
-
-/// What is used or may yet be used by what is under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Committed {
-    tokens: u64,
-    cost: Money,
-}
-
-impl Committed {
-    fn add(&mut self, usage: Usage, cost: Money) {
-        self.tokens = self.tokens.saturating_add(usage.total());
-        self.cost += cost;
     }
 }
 
@@ -245,29 +226,9 @@ impl Stage {
         self.open.iter().find(|open| open.ask == *ask).map(|open| open.estimate)
     }
 
-    /// The most that an ask can use. Where writing to the provider's cache costs more than reading afresh, all input
-    /// counts as written.
-    pub(crate) fn estimate(&self, ask: &Ask) -> Usage {
-        let usage = ask.request.estimate();
-        let price = self.price_of(&ask.id.agent).unwrap_or_default();
-        let is_dearer = price.cache_write.is_some_and(|write| write > price.input);
-        Usage { cache_written: if is_dearer { usage.input } else { 0 }, ..usage }
-    }
-
     /// What an agent's model charges now; `None` when nobody knows.
     pub fn price_of(&self, agent: &AgentId) -> Option<Price> {
         self.cast.agent(agent).and_then(|agent| agent.price)
-    }
-
-    /// What is kept for the text while lines are spoken: speech ends before the words do.
-    pub fn kept_for_text(&self) -> Money {
-        self.dearest_ask
-    }
-
-    /// What the limits leave when all that is under way is counted at its highest.
-    pub fn allowance(&self) -> Allowance {
-        let Committed { tokens, cost } = self.committed();
-        Allowance { tokens: self.limits.max_tokens.saturating_sub(tokens), cost: self.limits.max_usd.minus(cost) }
     }
 
     pub(crate) fn ask_at(&self, place: Place) -> AskId {
@@ -278,51 +239,6 @@ impl Stage {
     /// Whether an ask has a higher output limit, because an earlier answer at its place broke off.
     pub(crate) fn has_more_room(&self, ask: &AskId) -> bool {
         !self.full.is_empty() && self.full.contains(&Place::of(ask))
-    }
-
-    /// What has been used, with everything under way counted at its highest.
-    pub(crate) fn committed(&self) -> Committed {
-        let mut committed = Committed { tokens: self.ledger.total().usage.total(), cost: self.ledger.known_cost() };
-        for open in &self.open {
-            committed.add(open.estimate, open.cost);
-        }
-        committed
-    }
-
-    /// Commits to one more ask, or names the limit that it could pass.
-    pub(crate) fn commit(&self, ask: &Ask, committed: &mut Committed) -> Result<(), Reason> {
-        let estimate = self.estimate(ask);
-        committed.add(estimate, self.cost_of(&ask.id.agent, &estimate));
-        if self.active_ms >= self.limits.max_seconds.saturating_mul(1000) {
-            Err(Reason::LIMIT_SECONDS)
-        } else if committed.tokens > self.limits.max_tokens {
-            Err(Reason::LIMIT_TOKENS)
-        } else if committed.cost > self.limits.max_usd {
-            Err(Reason::LIMIT_USD)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Whether a limit that ended the session is higher now than it was.
-    pub(crate) fn is_raised(&self, reason: Reason, change: &Change) -> bool {
-        let Some(new) = &change.limits else { return false };
-        match reason {
-            Reason::LIMIT_USD => new.max_usd > self.limits.max_usd,
-            Reason::LIMIT_TOKENS => new.max_tokens > self.limits.max_tokens,
-            Reason::LIMIT_SECONDS => new.max_seconds > self.limits.max_seconds,
-            other => other.ending() != Ending::Limit,
-        }
-    }
-
-    /// What a limit that ended the session has to say, in words.
-    pub(crate) fn limit_in_words(&self, reason: Reason) -> Option<String> {
-        Some(match reason {
-            Reason::LIMIT_USD => format!("the next call could pass the limit of {}", self.limits.max_usd),
-            Reason::LIMIT_TOKENS => format!("the next call could pass the limit of {} tokens", self.limits.max_tokens),
-            Reason::LIMIT_SECONDS => format!("the limit of {} seconds is reached", self.limits.max_seconds),
-            _ => return None,
-        })
     }
 
     pub(crate) fn apply(&mut self, record: &Record) {

@@ -5,6 +5,7 @@ mod chorus;
 mod collaboration;
 mod discussion;
 pub(crate) mod interview;
+mod keepsake;
 mod scene;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};

@@ -10,7 +10,10 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use async_trait::async_trait;
 use polylogue_core::{
     Setup,
-    format::{Format as _, chorus::Settings},
+    format::{
+        Format as _,
+        chorus::{Manifest, Settings},
+    },
     id::Seq,
     setup::Change,
 };
@@ -18,8 +21,8 @@ use polylogue_runtime::{Listener, port::Journal};
 use polylogue_server::{Refusal, Request, format::chorus::ChorusRequest};
 
 pub(crate) use self::setup::voices;
-use self::{manifest::Manifests, osc::Osc, setup::Wish, view::Lanes};
-use super::Format;
+use self::{osc::Osc, setup::Wish, view::Lanes};
+use super::{Format, keepsake::Keepsakes};
 use crate::{
     args::Common,
     config::Config,
@@ -121,7 +124,7 @@ impl Format for Chorus {
     }
 
     fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
-        let manifests = Manifests::new(journal.clone(), config.artifacts.dir.clone());
+        let manifests = Keepsakes::<Manifest>::new(journal.clone(), config.artifacts.dir.clone());
         let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests)];
         if let Some(target) = config.chorus.osc.target {
             let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));

@@ -33,11 +33,11 @@ use polylogue_server::{Refusal, Request, format::scene::SceneRequest};
 
 pub(crate) use self::fields::Moderator;
 use self::{
-    outputs::Outputs,
+    outputs::Files,
     setup::Wish,
     source::{Folder, Given},
 };
-use super::{Format, Step};
+use super::{Format, Step, keepsake::Keepsakes};
 use crate::{
     args::Common,
     config::Config,
@@ -107,7 +107,7 @@ impl Format for Scene {
     }
 
     fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
-        Ok(vec![Arc::new(Outputs::new(journal.clone(), config.scene.out.clone()))])
+        Ok(vec![Arc::new(Keepsakes::<Files>::new(journal.clone(), config.scene.out.clone()))])
     }
 
     fn line(&self, style: Style, line: &Line, conversation: &Conversation) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Leaves a scene's files behind when it ends: after its last record is on disk, and before anybody is told.
+//! A scene's `transcript.txt`, `metadata.json` and `debug.log`.
 
 use std::{
     io,
@@ -6,16 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use async_trait::async_trait;
 use polylogue_core::{
-    Event, Record,
+    Record,
     format::scene::{PlayedScene, SceneReport, SceneText, Settings, debug_log},
-    id::SessionId,
 };
-use polylogue_runtime::{Listener, port::Journal};
 use serde::Deserialize;
 
-use crate::{format::is_of, whole};
+use crate::{format::keepsake::Keepsake, whole};
 
 /// The file that says which run the others are of.
 const METADATA: &str = "metadata.json";
@@ -23,35 +20,8 @@ const METADATA: &str = "metadata.json";
 /// The longest name of a scene's folder.
 const MAX_FOLDER_CHARS: usize = 64;
 
-/// Writes `transcript.txt`, `metadata.json` and `debug.log` for every scene.
-pub(crate) struct Outputs {
-    journal: Arc<dyn Journal>,
-    out: PathBuf,
-}
-
-impl Outputs {
-    pub(crate) fn new(journal: Arc<dyn Journal>, out: PathBuf) -> Outputs {
-        Outputs { journal, out }
-    }
-
-    /// Files that cannot be written are no reason to lose the session: they are views, and can be made again.
-    async fn leave(&self, session: SessionId) {
-        let records = match self.journal.read_all(session).await {
-            Ok(records) => records,
-            Err(error) => return tracing::warn!(%session, %error, "there is no transcript"),
-        };
-        let records: Vec<Record> = records.into_iter().map(Arc::unwrap_or_clone).collect();
-        let Some(files) = Files::of(&records) else { return };
-        let out = self.out.clone();
-        let written = tokio::task::spawn_blocking(move || files.write(&out));
-        if let Err(error) = written.await.map_err(io::Error::other).flatten() {
-            tracing::warn!(%session, %error, "the scene's files cannot be written");
-        }
-    }
-}
-
 /// What is left of a scene, by the names of the files. The one that says whose they are is written first.
-struct Files {
+pub(super) struct Files {
     name: Arc<str>,
     run: Run,
     texts: [(&'static str, String); 3],
@@ -65,8 +35,9 @@ struct Run {
     started_at: String,
 }
 
-impl Files {
-    /// The files of a scene; `None` where the records are not one's.
+impl Keepsake for Files {
+    type Of = Settings;
+
     fn of(records: &[Record]) -> Option<Files> {
         let played = PlayedScene::of(records)?;
         let transcript = SceneText::of(&played.conversation)?.to_string();
@@ -128,22 +99,6 @@ pub(crate) fn folder(out: &Path, name: &str) -> PathBuf {
     let folder: String = folder.chars().take(MAX_FOLDER_CHARS).collect();
     let folder = folder.trim_end_matches('-');
     out.join(if folder.is_empty() { "scene" } else { folder })
-}
-
-#[async_trait]
-impl Listener for Outputs {
-    async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
-        let has_ended = records.iter().any(|record| matches!(record.event, Event::Ended { .. }));
-        if has_ended && is_of::<Settings>(&*self.journal, session).await {
-            self.leave(session).await;
-        }
-    }
-
-    async fn settle(&self, session: SessionId) {
-        if is_of::<Settings>(&*self.journal, session).await {
-            self.leave(session).await;
-        }
-    }
 }
 
 #[cfg(test)]
