@@ -3,16 +3,11 @@
 //! What happened and what is begun because of it go to the journal in one append, and are published after it.
 //! So nobody sees what is not on disk, and a turn costs one write.
 
+mod broken;
 mod persist;
 mod under_way;
 
-use std::{
-    collections::VecDeque,
-    future::pending,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::VecDeque, future::pending, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use polylogue_core::{
@@ -30,8 +25,11 @@ use tokio::{
     time::sleep,
 };
 
-pub(crate) use self::persist::persist;
-use self::under_way::{Doing, UnderWay};
+use self::{
+    broken::{Broken, Brought, or_broken, unbroken},
+    persist::persist,
+    under_way::{Doing, UnderWay},
+};
 use crate::{
     call::{Patience, Performance, Retries},
     live::Publisher,
@@ -116,9 +114,6 @@ impl From<JournalError> for Stop {
         }
     }
 }
-
-/// A format that panicked. The log says where.
-struct Broken;
 
 impl Drive {
     pub(crate) fn new(
@@ -324,9 +319,11 @@ impl Drive {
 
     /// Takes an input. Where the format breaks over what it means, the step that it came of has failed.
     fn take_input(&mut self, input: Input) -> Taken {
-        let instead = failed_instead(&input);
-        let decided = unbroken(|| self.conversation.on(input))
-            .or_else(|broken| instead.ok_or(broken).and_then(|failed| unbroken(|| self.conversation.on(failed))));
+        let brought = Brought::by(&input);
+        let decided = unbroken(|| self.conversation.on(input)).or_else(|broken| {
+            let failed = brought.ok_or(broken)?.failed(self.conversation.stage());
+            unbroken(|| self.conversation.on(failed))
+        });
         match decided.and_then(|decided| self.record_decided(decided)) {
             Err(Broken) => return Taken::Broke,
             Ok(Ok(())) => {}
@@ -426,37 +423,4 @@ impl Drive {
             }
         }
     }
-}
-
-/// What came of the work, unless it panicked.
-fn unbroken<T>(work: impl FnOnce() -> T) -> Result<T, Broken> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Broken)
-}
-
-/// What an input is taken for when the format breaks over it: only that step has failed then.
-fn failed_instead(input: &Input) -> Option<Input> {
-    let failure = || CallFailure {
-        kind: FailureKind::BadResponse,
-        message: "the reply broke its reader, which is a bug: the log says where".to_owned(),
-    };
-    match input {
-        Input::Answered { ask, answer } => {
-            let mut usage = answer.usage.unwrap_or_default();
-            usage += answer.wasted;
-            Some(Input::AskFailed { ask: ask.clone(), failure: failure(), usage, retries: answer.retries })
-        }
-        Input::ClipMade { line, .. } => Some(Input::ClipFailed { line: *line, error: failure().message }),
-        Input::AskFailed { .. }
-        | Input::ClipFailed { .. }
-        | Input::HumanSaid { .. }
-        | Input::Reopened { .. }
-        | Input::Proposed { .. }
-        | Input::Halted { .. }
-        | Input::ResumePressed { .. } => None,
-    }
-}
-
-/// What came of a step, also when it panicked: then only this step has failed.
-async fn or_broken(work: impl Future<Output = Input>, broken: impl FnOnce() -> Input) -> Input {
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| broken())
 }

@@ -213,10 +213,12 @@ impl Hub {
     /// Has a session stopped that another process runs.
     async fn stop_elsewhere(&self, id: SessionId) -> Result<Reason, HubError> {
         self.inner.ports.nodes.ask_to_stop(id).await?;
+        let mut conversation = self.conversation(id).await?;
         let asked = Instant::now();
         while asked.elapsed() < STOPPING {
             sleep(LOOK).await;
-            if let Some(reason) = self.conversation(id).await?.stage().ended() {
+            conversation = self.caught_up(conversation).await?;
+            if let Some(reason) = conversation.stage().ended() {
                 return Ok(reason);
             }
         }

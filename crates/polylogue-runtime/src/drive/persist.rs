@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Appends the records. When this returns they are on disk, or another process has written the session, or the store
 /// has failed for good.
-pub(crate) async fn persist(
+pub(super) async fn persist(
     journal: &dyn Journal,
     session: SessionId,
     records: &[Arc<Record>],

@@ -72,7 +72,7 @@ impl Hub {
     }
 
     /// The same session with what has been recorded since: another process may have gone on with it.
-    async fn caught_up(&self, mut conversation: Conversation) -> Result<Conversation, HubError> {
+    pub(super) async fn caught_up(&self, mut conversation: Conversation) -> Result<Conversation, HubError> {
         let (id, head) = (conversation.stage().setup().id, conversation.stage().head());
         self.records_after(id, head).await?.iter().for_each(|record| conversation.apply(record));
         Ok(conversation)
