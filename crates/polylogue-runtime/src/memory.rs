@@ -106,9 +106,10 @@ impl Journal for MemoryJournal {
 
 #[async_trait]
 impl Nodes for MemoryJournal {
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
-        self.lock().nodes.insert(node, Instant::now() + lease);
-        Ok(())
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
+        let now = Instant::now();
+        let before = self.lock().nodes.insert(node, now + lease);
+        Ok(before.is_some_and(|until| until <= now))
     }
 
     async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
@@ -124,6 +125,9 @@ impl Nodes for MemoryJournal {
 
     async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
         let mut kept = self.lock();
+        if !is_alive(&kept.nodes, node) {
+            return Ok(Vec::new());
+        }
         let left = kept.summaries().into_iter().filter(|summary| {
             let is_unsettled = || {
                 let session = &kept.sessions[&summary.id];

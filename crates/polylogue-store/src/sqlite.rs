@@ -125,7 +125,7 @@ impl Journal for SqliteJournal {
 
 #[async_trait]
 impl Nodes for SqliteJournal {
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
         let locks = self.locks.clone();
         self.write(move |connection| nodes::keep_alive(connection, &locks, node, lease)).await
     }

@@ -102,7 +102,7 @@ impl Journal for FromDisk {
 
 #[async_trait]
 impl Nodes for FromDisk {
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
         self.journal.read().await.keep_alive(node, lease).await
     }
 
@@ -194,7 +194,7 @@ impl Journal for TwoNodes {
 
 #[async_trait]
 impl Nodes for TwoNodes {
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
         self.node().keep_alive(node, lease).await
     }
 

@@ -108,15 +108,23 @@ pub(super) async fn the_oldest_is_taken_over_first(store: &dyn Store) {
 }
 
 pub(super) async fn a_node_whose_time_is_up_is_gone(store: &dyn Store) {
-    store.keep_alive(HERE, Duration::ZERO).await.expect("a node");
-    store.keep_alive(THERE, LONG).await.expect("a node");
+    assert_eq!(store.keep_alive(HERE, Duration::ZERO).await, Ok(false), "a new node was never gone");
+    assert_eq!(store.keep_alive(THERE, LONG).await, Ok(false));
     begin(store, id(1), HERE).await;
     assert_eq!(status(store, id(1)).await, Status::Left);
     assert_eq!(store.is_owned(id(1)).await, Ok(false));
     // It may only have seemed to be gone.
-    store.keep_alive(HERE, LONG).await.expect("the same node");
+    assert_eq!(store.keep_alive(HERE, LONG).await, Ok(true), "and is told that it did");
+    assert_eq!(store.keep_alive(HERE, LONG).await, Ok(false));
     assert_eq!(status(store, id(1)).await, Status::Running);
     assert_eq!(store.take_over(THERE, 9).await, Ok(vec![]));
+    // When the machine slept, all seem to be gone: nobody takes over who does.
+    for node in [HERE, THERE] {
+        store.keep_alive(node, Duration::ZERO).await.expect("the same node");
+    }
+    assert_eq!(status(store, id(1)).await, Status::Left);
+    assert_eq!(store.take_over(THERE, 9).await, Ok(vec![]));
+    store.keep_alive(THERE, LONG).await.expect("the same node");
     store.keep_alive(HERE, Duration::ZERO).await.expect("the same node");
     store.append(id(1), records(1, 200, [resumed()]), THERE).await.expect("nobody who is alive owns it");
     store.keep_alive(HERE, LONG).await.expect("the same node");
@@ -132,12 +140,13 @@ pub(super) async fn what_ends_its_process_is_left_alone(store: &dyn Store) {
     // Those who take it over are gone before anything came of it, with or without having recorded that they did.
     let mut head = 1;
     for n in 2..2 + MAX_TAKEOVERS as u8 {
-        store.keep_alive(node(n), Duration::ZERO).await.expect("a node");
+        store.keep_alive(node(n), LONG).await.expect("a node");
         assert_eq!(store.take_over(node(n), 9).await.expect("a session").len(), 1, "node {n}");
         if n == 2 {
             store.append(id(1), records(head, 200, [resumed()]), node(n)).await.expect("it follows");
             head += 1;
         }
+        store.keep_alive(node(n), Duration::ZERO).await.expect("a node");
     }
     store.keep_alive(node(9), LONG).await.expect("a node");
     assert_eq!(store.take_over(node(9), 9).await, Ok(vec![]));

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use polylogue_core::{id::SessionId, room::RoomId};
@@ -32,6 +33,8 @@ pub(super) struct Claims {
     max_live: usize,
     /// Whether the hub looks for sessions that others have left, also when it runs none.
     attends: AtomicBool,
+    /// Until when nothing is taken over, though the hub attends.
+    waits_until: Mutex<Option<Instant>>,
     /// Rung when a session is claimed, and when the hub begins to attend.
     claimed: Notify,
     /// Rung when a session is let go of.
@@ -67,8 +70,8 @@ pub(super) struct Claim {
 impl Claims {
     pub(super) fn new(max_live: usize) -> Claims {
         let places = Arc::new(Semaphore::new(max_live.min(Semaphore::MAX_PERMITS)));
-        let (live, attends, claimed, freed) = Default::default();
-        Claims { live, places, max_live, attends, claimed, freed }
+        let (live, attends, waits_until, claimed, freed) = Default::default();
+        Claims { live, places, max_live, attends, waits_until, claimed, freed }
     }
 
     /// Places for so many sessions, or none of them.
@@ -147,6 +150,17 @@ impl Claims {
 
     pub(super) fn attends(&self) -> bool {
         self.attends.load(Ordering::SeqCst)
+    }
+
+    /// Nothing is taken over for so long.
+    pub(super) fn wait_before_taking_over(&self, wait: Duration) {
+        *self.waits_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + wait);
+    }
+
+    /// Whether what others have left is to be taken over now.
+    pub(super) fn may_take_over(&self) -> bool {
+        let waits_until = *self.waits_until.lock().unwrap_or_else(PoisonError::into_inner);
+        self.attends() && waits_until.is_none_or(|until| Instant::now() >= until)
     }
 
     /// Waits until there is something to look after.

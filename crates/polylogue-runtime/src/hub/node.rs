@@ -53,7 +53,10 @@ impl Hub {
     }
 
     async fn check_in(&self) -> Result<(), JournalError> {
-        self.inner.ports.nodes.keep_alive(self.inner.node, LEASE).await?;
+        if self.inner.ports.nodes.keep_alive(self.inner.node, LEASE).await? {
+            // Others may only seem to be gone as this process did: they get the time to say that they are not.
+            self.inner.claims.wait_before_taking_over(LEASE);
+        }
         *self.inner.checked_in() = Some(Instant::now());
         Ok(())
     }
@@ -196,7 +199,6 @@ struct Taken {
 /// begins sessions, and to begin one leads back here.
 fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
     async move {
-        let mut takes_over_from = Instant::now();
         let mut is_all = true;
         loop {
             // Who runs nothing need not be known.
@@ -213,17 +215,14 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
             let hub = Hub { inner };
             let silent_for = hub.inner.checked_in().map_or(LEASE, |at| at.elapsed());
             if silent_for >= RENEWAL {
-                match hub.check_in().await {
-                    // Who could not write for so long may see others as gone who could not either: they come first.
-                    Ok(()) if silent_for >= LEASE => takes_over_from = Instant::now() + LEASE,
-                    Ok(()) => {}
-                    Err(error) => tracing::error!(%error, "this process cannot say that it is alive"),
+                if let Err(error) = hub.check_in().await {
+                    tracing::error!(%error, "this process cannot say that it is alive");
                 }
             }
             if !is_freed && let Err(error) = hub.look_after().await {
                 tracing::debug!(%error, "what others want of the sessions here cannot be read");
             }
-            if claims.attends() && Instant::now() >= takes_over_from {
+            if claims.may_take_over() {
                 match hub.take_over().await {
                     Ok(taken) => is_all = taken.is_all,
                     Err(error) => tracing::debug!(%error, "what was left cannot be taken over"),

@@ -56,14 +56,17 @@ pub struct Owned {
 /// who is gone may lack its files.
 #[async_trait]
 pub trait Nodes: Send + Sync {
-    /// Says that a node is alive, for so long from now. The first time makes it known.
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError>;
+    /// Says that a node is alive, for so long from now. The first time makes it known. Tells whether it counted as
+    /// gone before that: its time was up, because it could not write, or the machine slept, or the clock was set.
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError>;
 
     /// A node ends in good order: from now on nobody owns what it owned.
     async fn depart(&self, node: NodeId) -> Result<(), JournalError>;
 
     /// Makes the node the owner of sessions that were left, the oldest first: those that have not ended and wait for
     /// nobody but have no owner who is alive, and those that have ended and whose owner is gone.
+    ///
+    /// A node that is not alive itself takes over nothing: the others may only seem to be gone as it does.
     ///
     /// A session that was taken over [`MAX_TAKEOVERS`] times without anything having come of it is left alone: it may
     /// be what ended those who took it over.

@@ -82,7 +82,7 @@ struct NodesOf(Arc<Troubled>);
 
 #[async_trait]
 impl Nodes for NodesOf {
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
         self.0.store.keep_alive(node, lease).await
     }
 
@@ -232,6 +232,24 @@ async fn who_attends_notices_what_is_left_later() {
     while watch.next().await.unwrap().is_some() {}
     assert!(left.elapsed() < Duration::from_secs(3), "it looks every second: {:?}", left.elapsed());
     assert_eq!(next.reason(id).await, Some(Reason::CAP_REACHED));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_slept_lets_the_others_wake_up_first() {
+    let bench = Bench::new(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(30))));
+    let id = bench.hub.start(setup(1)).await.unwrap();
+    let server = bench.next_process(TestModel::handing_on());
+    server.hub.attend().await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    // The machine sleeps, and both leases are over when it wakes up. The server is the first to say that it is there.
+    for hub in [&bench.hub, &server.hub] {
+        bench.ports.nodes.keep_alive(hub.node(), Duration::ZERO).await.unwrap();
+    }
+    server.hub.can_write().await.unwrap();
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!((server.hub.running(), server.model.calls()), (0, 0), "the session was not left");
+    bench.hub.wait(id).await.unwrap();
+    assert_eq!((bench.reason(id).await, bench.model.calls()), (Some(Reason::CAP_REACHED), 1));
 }
 
 /// Writes down whose files it was told to make again.

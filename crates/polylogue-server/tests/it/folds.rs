@@ -60,7 +60,7 @@ impl Journal for Counted {
 
 #[async_trait]
 impl Nodes for Counted {
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<(), JournalError> {
+    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
         self.store.keep_alive(node, lease).await
     }
 

@@ -26,7 +26,7 @@ pub(super) fn keep_alive(
     locks: &Locks,
     node: NodeId,
     lease: Duration,
-) -> Result<(), JournalError> {
+) -> Result<bool, JournalError> {
     let problem =
         |error: std::io::Error| JournalError::Unavailable(format!("its lock cannot be made: {}", error.kind()));
     let is_new = !locks.holds(node);
@@ -34,6 +34,7 @@ pub(super) fn keep_alive(
     if is_new {
         clear_away(connection, locks).map_err(failed)?;
     }
+    let had_lapsed = had_lapsed(connection, node).map_err(failed)?;
     let mut renew = connection
         .prepare_cached(&format!(
             "INSERT INTO nodes (id, alive_until, locks) VALUES (?1, {NOW} + ?2, ?3)
@@ -42,7 +43,13 @@ pub(super) fn keep_alive(
         .map_err(failed)?;
     let lease = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX / 4);
     renew.execute(params![node.as_bytes(), lease, has_lock]).map_err(failed)?;
-    Ok(())
+    Ok(had_lapsed)
+}
+
+/// Whether a node was known and its time is up.
+fn had_lapsed(connection: &Connection, node: NodeId) -> rusqlite::Result<bool> {
+    let mut select = connection.prepare_cached(&format!("SELECT alive_until <= {NOW} FROM nodes WHERE id = ?1"))?;
+    Ok(select.query_row([node.as_bytes()], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
 pub(super) fn depart(connection: &mut Connection, locks: &Locks, node: NodeId) -> Result<(), JournalError> {
@@ -112,6 +119,9 @@ pub(super) fn take_over(
 ) -> Result<Vec<Owned>, JournalError> {
     let take = |connection: &mut Connection| {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if had_lapsed(&transaction, node)? {
+            return Ok(Vec::new());
+        }
         let (now, gone) = gone(&transaction, locks)?;
         gone.iter().try_for_each(|gone| bury(&transaction, *gone))?;
         let taken = {
