@@ -214,10 +214,10 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
             }
             let hub = Hub { inner };
             let silent_for = hub.inner.checked_in().map_or(LEASE, |at| at.elapsed());
-            if silent_for >= RENEWAL {
-                if let Err(error) = hub.check_in().await {
-                    tracing::error!(%error, "this process cannot say that it is alive");
-                }
+            if silent_for >= RENEWAL
+                && let Err(error) = hub.check_in().await
+            {
+                tracing::error!(%error, "this process cannot say that it is alive");
             }
             if !is_freed && let Err(error) = hub.look_after().await {
                 tracing::debug!(%error, "what others want of the sessions here cannot be read");
