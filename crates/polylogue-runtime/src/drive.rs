@@ -40,14 +40,18 @@ use crate::{
 /// What somebody wants of a running session.
 pub(crate) enum Command {
     Stop,
-    Say {
-        who: PersonId,
-        text: Arc<str>,
-        origin: Origin,
-        taken: oneshot::Sender<Result<(), Rejected>>,
-    },
+    Say(Said),
     /// Another process may have gone on with the session: find out.
     LookUp,
+}
+
+/// A person's words.
+pub(crate) struct Said {
+    pub(crate) who: PersonId,
+    pub(crate) text: Arc<str>,
+    pub(crate) origin: Origin,
+    /// Is told what becomes of them, once that is on disk.
+    pub(crate) taken: oneshot::Sender<Result<(), Rejected>>,
 }
 
 /// A session being run.
@@ -80,12 +84,7 @@ pub(crate) enum Parting {
 enum Happened {
     Input(Input),
     Halt(Halt, Vec<Cut>),
-    Say {
-        who: PersonId,
-        text: Arc<str>,
-        origin: Origin,
-        taken: oneshot::Sender<Result<(), Rejected>>,
-    },
+    Say(Said),
     LookUp,
     /// Nobody holds the session any more: it stays as the journal has it, to be resumed.
     Abandoned,
@@ -179,7 +178,7 @@ impl Drive {
         match happened {
             Happened::Input(input) => Ok(self.take_input(input)),
             Happened::Halt(why, cut) => Ok(self.take_input(Input::Halted { why, cut })),
-            Happened::Say { who, text, origin, taken } => {
+            Happened::Say(Said { who, text, origin, taken }) => {
                 let Ok(heard) = self.decide(Input::HumanSaid { who, text, origin }) else { return Ok(Taken::Broke) };
                 if heard.is_ok() {
                     self.commit(commands).await?;
@@ -311,7 +310,7 @@ impl Drive {
     fn heard(&mut self, command: Option<Command>) -> Happened {
         match command {
             Some(Command::Stop) => Happened::Halt(Halt::StopPressed, self.under_way.drop_all()),
-            Some(Command::Say { who, text, origin, taken }) => Happened::Say { who, text, origin, taken },
+            Some(Command::Say(said)) => Happened::Say(said),
             Some(Command::LookUp) => Happened::LookUp,
             None => Happened::Abandoned,
         }
@@ -374,11 +373,17 @@ impl Drive {
 
     /// Ends a session whose format broke, without asking the format. Tells the place of the end.
     async fn break_off(&mut self) -> Result<Seq, Stop> {
-        drop(self.under_way.drop_all());
+        let cut = self.under_way.drop_all();
+        let halted = unbroken(|| self.conversation.on(Input::Halted { why: Halt::StopPressed, cut }));
+        let halted = halted.unwrap_or_else(|Broken| Ok(Vec::new())).unwrap_or_default();
+        // What was sent is paid for. The end is not the stop's.
+        let cut = halted.into_iter().filter(|event| matches!(event, Event::AskCut { .. }));
         let notice = "The conversation broke inside, which is a bug: the log says where.";
-        let event = Event::Ended { reason: Reason::FAILED, notice: Some(notice.into()) };
+        let ended = Event::Ended { reason: Reason::FAILED, notice: Some(notice.into()) };
         let at = self.conversation.stage().last_at();
-        self.add(Record { seq: self.head.next(), at, event });
+        for event in cut.chain([ended]) {
+            self.add(Record { seq: self.head.next(), at, event });
+        }
         let records = std::mem::take(&mut self.batch);
         let (journal, id) = (self.ports.journal.clone(), self.conversation.stage().setup().id);
         persist(&*journal, id, &records, self.node).await?;

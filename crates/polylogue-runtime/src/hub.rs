@@ -37,7 +37,7 @@ pub use self::{
 };
 use crate::{
     call::Retries,
-    drive::{Command, Drive, Parting},
+    drive::{Command, Drive, Parting, Said},
     live::{Channels, Publisher, Subscription},
     port::{JournalError, NodeId, Owned, Ports},
     room::{Bell, Bells},
@@ -243,8 +243,8 @@ impl Hub {
         for _ in 0..TRIES {
             if let Some(commands) = self.inner.claims.commands(id) {
                 let (taken, heard) = oneshot::channel();
-                let said = Command::Say { who: who.clone(), text: text.clone(), origin: origin.clone(), taken };
-                if commands.send(said).await.is_ok()
+                let said = Said { who: who.clone(), text: text.clone(), origin: origin.clone(), taken };
+                if commands.send(Command::Say(said)).await.is_ok()
                     && let Ok(heard) = heard.await
                 {
                     return Ok(heard?);

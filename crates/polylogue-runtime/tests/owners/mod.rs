@@ -306,7 +306,7 @@ async fn a_format_that_breaks_ends_its_session_with_a_reason() {
         let last = bench.hub.records(id).await.unwrap().pop().unwrap();
         assert!(matches!(last.event, Event::Ended { reason: ended, .. } if ended == reason), "{breaks:?}: {last:?}");
         assert_eq!(bench.hub.running(), 0, "{breaks:?}");
-        if breaks == Breaks::OnAnswers {
+        if matches!(breaks, Breaks::OnAnswers | Breaks::OnEverything) {
             let usage = bench.hub.conversation(id).await.unwrap().stage().ledger().total().usage;
             assert!(
                 usage.estimated && usage.input > 0 && usage.output > 0,
