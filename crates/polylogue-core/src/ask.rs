@@ -2,6 +2,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -99,14 +100,16 @@ impl fmt::Display for Request {
 }
 
 /// Who said a message of a thread, as models know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "MessageRole")]
 pub enum Role {
     User,
     Assistant,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ThreadMessage")]
 pub struct Message {
     pub role: Role,
     pub text: Arc<str>,
@@ -188,7 +191,7 @@ impl Thread {
 
 /// A fingerprint of a request, to see later whether a rebuilt one is the one that was sent.
 /// It guards against change, not against malice (64-bit FNV-1a).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct Digest(u64);
 

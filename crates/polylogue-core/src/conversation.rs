@@ -8,12 +8,12 @@ use std::{any::Any, sync::Arc};
 use crate::{
     ask::Ask,
     event::{Event, Lost, Origin, Record, VERSION},
-    format::{AnyRules, Decision, Happened, Place, Rules, Wants},
+    format::{AnyRules, Decision, Happened, Hearing, Place, Reaction, Rules, Wants},
     id::{AskId, LineId, PersonId, Seq},
     ledger::{Usage, estimate_tokens},
     line::{Line, Speaker},
     reason::Reason,
-    setup::{BadSetup, Change, Limits, Setup},
+    setup::{BadSetup, Change, Note, Setup},
     stage::Stage,
     step::{Answer, Cut, Halt, Input, Rejected, Step},
     time::Timestamp,
@@ -88,6 +88,11 @@ impl Conversation {
     /// Where an ask stands in what the format counts, in words: `round 2 of 6`.
     pub fn counter(&self, ask: &AskId) -> String {
         self.rules.counter(ask)
+    }
+
+    /// How the reply to an ask reads while it arrives; `None` where nobody is to hear it.
+    pub fn hearing(&self, ask: &AskId) -> Option<Hearing> {
+        self.rules.hearing(&self.stage, ask)
     }
 
     /// Where the clip of a line lies within the session's folder: folders, then the file's name without its
@@ -222,7 +227,31 @@ impl Conversation {
         let Answer { text, retries, is_full, .. } = answer;
         let reaction = self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &text, is_full })?;
         let repairs = reaction.repairs;
-        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full }, reaction.events))
+        let is_edited = false;
+        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited }, reaction.events))
+    }
+
+    /// What it means that an agent's line reads so: its format writes the reply that brings these words, and reads it
+    /// like any other. `ask` is what the reply answers.
+    pub(crate) fn on_edit(&self, ask: AskId, line: &Line, reply: &str, words: &str) -> Result<Vec<Event>, Rejected> {
+        Self::must_be_words(words, Self::MAX_MESSAGE_CHARS)?;
+        let text: Arc<str> = self.rules.reworded(line, reply, words).into();
+        let (usage, retries, is_full, is_edited) = (Usage::default(), 0, false, true);
+        let Reaction { repairs, events } =
+            self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &text, is_full })?;
+        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited }, events))
+    }
+
+    /// What it means that a person's line reads so. They spoke here before, so they may.
+    pub(crate) fn on_human_edit(&self, who: PersonId, words: &str, origin: Origin) -> Result<Vec<Event>, Rejected> {
+        self.must_be_sayable(&who, words)?;
+        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who })?;
+        Ok(followed(Event::HumanSpoke { who, text: words.into(), origin }, follows.events))
+    }
+
+    /// What it means that the agents are told this.
+    pub(crate) fn on_note(&self, note: &Note) -> Result<Vec<Event>, Rejected> {
+        self.rules.noted(&self.stage, note)
     }
 
     fn on_human(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {
@@ -247,6 +276,7 @@ impl Conversation {
     ) -> Result<Vec<Event>, Rejected> {
         self.rules.may_reopen(&self.stage, reason)?;
         self.must_be_sayable(&who, &text)?;
+        change.must_rewrite_nothing()?;
         self.check_change(&change)?;
         // A new message is spoken as the session was set up, unless the person says otherwise.
         let speech = change.speech.unwrap_or(self.stage.setup().speech);
@@ -256,13 +286,18 @@ impl Conversation {
     }
 
     fn must_be_sayable(&self, who: &PersonId, text: &str) -> Result<(), Rejected> {
+        match self.stage.cast().people().contains(who) {
+            true => Self::must_be_words(text, Self::MAX_MESSAGE_CHARS),
+            false => Err(Rejected::NotInCast(who.clone())),
+        }
+    }
+
+    pub(crate) fn must_be_words(text: &str, most: usize) -> Result<(), Rejected> {
         let chars = text.chars().count();
-        if !self.stage.cast().people().contains(who) {
-            Err(Rejected::NotInCast(who.clone()))
-        } else if text.trim().is_empty() {
+        if text.trim().is_empty() {
             Err(Rejected::EmptyMessage)
-        } else if chars > Self::MAX_MESSAGE_CHARS {
-            Err(Rejected::TooLong(chars, Self::MAX_MESSAGE_CHARS))
+        } else if chars > most {
+            Err(Rejected::TooLong(chars, most))
         } else {
             Ok(())
         }
@@ -294,7 +329,7 @@ impl Conversation {
 
     /// Whether a session could have been set up so. What a resume or a fork changes is held to the same bounds.
     pub(crate) fn check_change(&self, change: &Change) -> Result<(), BadSetup> {
-        change.limits.as_ref().map_or(Ok(()), Limits::check)?;
+        change.check(self.stage.cast())?;
         match (change.max_rounds, self.rules.most()) {
             (Some(rounds), Some(most)) if !(1..=most).contains(&rounds) => Err(BadSetup::Rounds(rounds, most)),
             _ => Ok(()),
@@ -302,6 +337,7 @@ impl Conversation {
     }
 
     fn on_resume(&self, change: Change) -> Result<Vec<Event>, Rejected> {
+        change.must_rewrite_nothing()?;
         self.check_change(&change)?;
         if let Some(reason) = self.stage.ended() {
             self.rules.may_resume(&self.stage, reason, &change)?;

@@ -5,6 +5,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
 pub const VERSION: u32 = 1;
 
 /// Something that happened or was decided, in the past tense.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Event {
     /// The first event of every journal.
@@ -35,6 +36,8 @@ pub enum Event {
     Forked {
         version: u32,
         from: SessionId,
+        /// Beside the time of its record it goes by another name.
+        #[schemars(rename = "fromSeq")]
         at: Seq,
         change: Change,
     },
@@ -65,6 +68,10 @@ pub enum Event {
         /// Whether it broke off because the output limit was reached.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_full: bool,
+        /// Whether a person wrote it in the place of the model's reply, which stands in the session that this one is
+        /// a fork of.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_edited: bool,
     },
     /// The call failed for good, after its bounded retries.
     AskFailed {
@@ -283,7 +290,7 @@ impl Event {
 }
 
 /// How a person's words came in, as far as the caller said so.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Origin {
     /// Words that come again with the same key are the same words, and are heard once.
@@ -304,20 +311,21 @@ impl Origin {
 
 /// An ask that was sent and whose answer nobody waited for any more. It is asked again as if it had not been, and is
 /// charged at the most that it can have used: nobody knows how far its answer had come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LostAsk")]
 pub struct Lost {
     pub ask: AskId,
     pub usage: Usage,
 }
 
 /// Why a call came to nothing, as it is recorded and shown. It never carries a key or a prompt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallFailure {
     pub kind: FailureKind,
     pub message: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     Timeout,
@@ -355,11 +363,46 @@ impl Serialize for Record {
             #[serde(flatten)]
             event: &'a E,
         }
+        /// A fork's own `at` is a place in the other journal: beside the time it goes by another name.
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Forked<'a> {
+            r#type: &'static str,
+            version: u32,
+            from: SessionId,
+            from_seq: Seq,
+            change: &'a Change,
+        }
         let (seq, at) = (self.seq, self.at);
         match &self.event {
+            Event::Forked { version, from, at: from_seq, change } => {
+                let (version, from, from_seq) = (*version, *from, *from_seq);
+                let event = &Forked { r#type: "forked", version, from, from_seq, change };
+                Placed { seq, at, event }.serialize(serializer)
+            }
             Event::Decided(event) => Placed { seq, at, event }.serialize(serializer),
             event => Placed { seq, at, event }.serialize(serializer),
         }
+    }
+}
+
+/// One of the events, told apart by `type`; the decisions of a format have its name there, and their own as `decision`.
+impl JsonSchema for Record {
+    fn schema_name() -> Cow<'static, str> {
+        "Record".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut record = format::placed(Event::json_schema(generator), &[], generator);
+        let decisions = format::decision_schemas(generator);
+        if let Some(serde_json::Value::Array(variants)) = record.get_mut("oneOf") {
+            variants.extend(decisions.into_iter().map(Schema::to_value));
+        }
+        let description = "A record of a journal: an event with its place and time, told apart by `type`. What only one \
+                           format decides has the format's name as its `type` and a `decision`. What a newer version \
+                           wrote is passed on as it was recorded: pass over what you do not know.";
+        record.insert("description".to_owned(), description.into());
+        record
     }
 }
 

@@ -5,13 +5,14 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use crate::purpose::Purpose;
 
 /// One recorded conversation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SessionId(Uuid);
 
@@ -42,7 +43,7 @@ impl SessionId {
 
 /// Something that belongs to a session and is known outside by an id of its own. The same place of the same
 /// session is always the same id.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct PartId(Uuid);
 
@@ -94,7 +95,7 @@ impl FromStr for SessionId {
 }
 
 /// The place of a record in its journal. The first record is 1; 0 is the place before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
@@ -114,7 +115,7 @@ impl fmt::Display for Seq {
 }
 
 /// The place of a line in its transcript, counted from 1 as people count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct LineId(pub u32);
 
@@ -127,7 +128,7 @@ impl fmt::Display for LineId {
 macro_rules! name_id {
     ($(#[$doc:meta])* $name:ident, $error:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "String")]
         pub struct $name(Arc<str>);
 
@@ -187,7 +188,7 @@ name_id!(
 );
 
 /// One request to a model, named by its place in the conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct AskId {
     pub purpose: Purpose,
     /// The round, turn or beat that the ask belongs to, as its format numbers them. Shared code compares it and

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Who speaks a line.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
     Agent(AgentId),
@@ -114,10 +115,10 @@ impl LineKind {
     }
 }
 
-open_name!(LineKind);
+open_name!(LineKind, LineKind::SHARED.into_iter().chain(format::kinds()));
 
 /// How a line is delivered, where the format says so.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Delivery {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,7 +161,7 @@ pub struct Line {
 }
 
 /// The audio of one line.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Clip {
     /// Relative to the artifacts folder, with forward slashes.
@@ -181,7 +182,7 @@ pub struct Clip {
 }
 
 /// What a clip costs at an engine that bills by character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeechBill {
     pub characters: u64,
     /// `None` when nobody knows the price.

@@ -1,7 +1,8 @@
 //! Dollars without rounding: amounts are whole picodollars, prices are picodollars per token.
 
-use std::{fmt, ops::AddAssign};
+use std::{borrow::Cow, fmt, ops::AddAssign};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ledger::Usage;
@@ -69,8 +70,18 @@ impl<'de> Deserialize<'de> for Money {
     }
 }
 
+impl JsonSchema for Money {
+    fn schema_name() -> Cow<'static, str> {
+        "Money".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "US dollars", "type": "number", "minimum": 0 })
+    }
+}
+
 /// What a model charges, in dollars per million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     pub input: f64,

@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for Name {
 
 /// What every kind of open name shares: it is recorded as its name, and read back with its meaning.
 macro_rules! open_name {
-    ($kind:ident) => {
+    ($kind:ident, $known:expr) => {
         impl $kind {
             pub fn as_str(&self) -> &str {
                 self.name.as_str()
@@ -99,6 +99,18 @@ macro_rules! open_name {
         impl<'de> serde::Deserialize<'de> for $kind {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$kind, D::Error> {
                 $crate::name::Name::deserialize(deserializer).map($kind::named)
+            }
+        }
+
+        /// Any name, with those that are known as examples.
+        impl schemars::JsonSchema for $kind {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($kind).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let known: Vec<$kind> = $known.collect();
+                schemars::json_schema!({ "type": "string", "pattern": "^[a-z0-9_]{1,32}$", "examples": known })
             }
         }
     };

@@ -45,4 +45,4 @@ impl Purpose {
     }
 }
 
-open_name!(Purpose);
+open_name!(Purpose, format::purposes());

@@ -80,4 +80,4 @@ impl Reason {
     }
 }
 
-open_name!(Reason);
+open_name!(Reason, Reason::SHARED.into_iter().chain(format::reasons()));

@@ -5,6 +5,7 @@ mod address;
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -13,7 +14,7 @@ pub use address::{Addressed, BadAddress, Mention, addressed};
 use crate::id::{AgentId, BadId};
 
 /// The message of a room that a session answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomCall {
     pub room: RoomId,
@@ -26,7 +27,7 @@ pub struct RoomCall {
 }
 
 /// A room by its name.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct RoomId(Arc<str>);
 
@@ -71,7 +72,7 @@ impl fmt::Debug for RoomId {
 }
 
 /// One message to a room, and everything that follows from it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CallId(Uuid);
 
@@ -95,7 +96,7 @@ impl fmt::Debug for CallId {
 }
 
 /// Whom something in a room is for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Target {
     /// The room itself, which passes it on.
@@ -140,7 +141,7 @@ impl From<Target> for String {
 
 /// A place in a room: the room's records are counted from 1 in the order in which they were written, whatever
 /// sessions they belong to. 0 is the place before the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RoomPlace(pub u64);
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::format::FormatSetup;
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// Everything that a session needs to know before its first step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Setup {
     pub id: SessionId,
@@ -35,7 +36,7 @@ pub struct Setup {
 }
 
 /// A model by provider and name, written `provider/model`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct ModelRef {
     pub provider: Arc<str>,
@@ -80,7 +81,7 @@ impl fmt::Debug for ModelRef {
 }
 
 /// How an agent's model is to answer. What a vendor refuses, its connector leaves out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sampling {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +96,7 @@ pub struct Sampling {
 }
 
 /// A participant that a model plays.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Agent {
     pub name: AgentId,
@@ -113,7 +114,7 @@ pub struct Agent {
 
 /// The participants of a session: at least one agent, no two of the same name. The crew are agents who are asked
 /// and never speak, such as the one who directs the others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "RawCast")]
 pub struct Cast {
     agents: Vec<Agent>,
@@ -122,7 +123,7 @@ pub struct Cast {
     crew: Vec<Agent>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct RawCast {
     agents: Vec<Agent>,
     people: Vec<PersonId>,
@@ -196,18 +197,31 @@ impl Cast {
         self.everyone().find(|agent| agent.name == *name)
     }
 
-    /// Replaces the model of an agent; an unknown name changes nothing.
-    pub(crate) fn recast(&mut self, change: &Recast) {
-        let mut everyone = self.agents.iter_mut().chain(&mut self.crew);
-        if let Some(agent) = everyone.find(|agent| agent.name == change.agent) {
-            agent.model = change.model.clone();
-            agent.price = change.price;
+    /// Replaces models and personas; an unknown name changes nothing.
+    pub(crate) fn go_on(&mut self, change: &Change) {
+        for agent in self.agents.iter_mut().chain(&mut self.crew) {
+            if let Some(recast) = change.recast.iter().rfind(|recast| recast.agent == agent.name) {
+                agent.model = recast.model.clone();
+                agent.price = recast.price;
+            }
+            if let Some(persona) = change.personas.get(&agent.name) {
+                agent.persona = Some(persona.clone());
+            }
         }
+    }
+
+    /// Whether one of these is called so.
+    fn must_have<'a>(&self, name: &AgentId, among: impl IntoIterator<Item = &'a Agent>) -> Result<(), BadSetup> {
+        if among.into_iter().any(|agent| agent.name == *name) {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.agents.iter().map(|agent| agent.name.as_str()).collect();
+        Err(BadSetup::NotInCast(name.to_string(), names.join(", ")))
     }
 }
 
 /// The bounds of a session. Reaching one ends it with that reason.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Limits {
     pub max_usd: Money,
@@ -260,7 +274,7 @@ impl Limits {
 }
 
 /// What may be different from here on, when a session is resumed or forked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -273,10 +287,78 @@ pub struct Change {
     /// Whether lines become clips.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speech: Option<bool>,
+    /// Who an agent is from here on. Only a fork can change that, and the two that follow.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub personas: BTreeMap<AgentId, Arc<str>>,
+    /// What the line at the fork reads instead. It stands after the fork's own record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit: Option<Arc<str>>,
+    /// What the agents are told before their next turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+}
+
+impl Change {
+    pub const MAX_NOTES: usize = 16;
+    pub const MAX_PERSONA_CHARS: usize = 20_000;
+
+    /// Whether everybody whom it names is in the cast, and whether it is within bounds.
+    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+        self.limits.as_ref().map_or(Ok(()), Limits::check)?;
+        self.recast.iter().try_for_each(|recast| cast.must_have(&recast.agent, cast.everyone()))?;
+        for (agent, persona) in &self.personas {
+            cast.must_have(agent, cast.agents())?;
+            let chars = persona.chars().count();
+            if persona.trim().is_empty() {
+                return Err(BadSetup::settings(format!("the persona of `{agent}` is empty")));
+            } else if chars > Self::MAX_PERSONA_CHARS {
+                return Err(BadSetup::TooLong(chars, Self::MAX_PERSONA_CHARS));
+            }
+        }
+        if self.notes.len() > Self::MAX_NOTES {
+            let (many, most) = (self.notes.len(), Self::MAX_NOTES);
+            return Err(BadSetup::settings(format!("there are {many} notes: at most {most} are taken")));
+        }
+        self.notes.iter().try_for_each(|note| note.check(cast))
+    }
+
+    /// What a session that goes on with the same journal cannot change.
+    pub(crate) fn must_rewrite_nothing(&self) -> Result<(), BadSetup> {
+        match self.personas.is_empty() && self.edit.is_none() && self.notes.is_empty() {
+            true => Ok(()),
+            false => {
+                Err(BadSetup::settings("personas, notes and a line's words change only in a fork: fork the session"))
+            }
+        }
+    }
+}
+
+/// Something that an agent is told by somebody outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    /// `None` when it is for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentId>,
+    pub text: Arc<str>,
+}
+
+impl Note {
+    pub const MAX_CHARS: usize = 2_000;
+
+    pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
+        let chars = self.text.chars().count();
+        if self.text.trim().is_empty() {
+            return Err(BadSetup::settings("the note is empty"));
+        } else if chars > Self::MAX_CHARS {
+            return Err(BadSetup::TooLong(chars, Self::MAX_CHARS));
+        }
+        self.to.as_ref().map_or(Ok(()), |to| cast.must_have(to, cast.agents()))
+    }
 }
 
 /// Another model for an agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recast {
     pub agent: AgentId,

@@ -267,12 +267,15 @@ impl Stage {
                 self.dearest_ask = self.dearest_ask.max(cost);
                 self.open.push(Open { ask: ask.clone(), estimate: *estimate, cost });
             }
-            Event::Answered { ask, usage, is_full, .. } => {
+            Event::Answered { ask, usage, is_full, is_edited, .. } => {
                 if *is_full {
                     self.full.insert(Place::of(ask));
                 }
                 self.close(ask);
-                self.charge(ask, usage);
+                // No model was asked for a person's words.
+                if !is_edited {
+                    self.charge(ask, usage);
+                }
             }
             Event::AskFailed { ask, failure, usage, .. } => {
                 self.failures.push(Failure { seq: record.seq, ask: ask.clone(), failure: failure.clone() });
@@ -395,9 +398,7 @@ impl Stage {
             self.limits = limits;
         }
         self.speaks = change.speech.unwrap_or(self.speaks);
-        for recast in &change.recast {
-            self.cast.recast(recast);
-        }
+        self.cast.go_on(change);
     }
 
     fn give_up(&mut self, ask: &AskId, usage: &Usage) {

@@ -121,6 +121,10 @@ pub enum Rejected {
     Begun,
     #[error("that cannot be decided from outside in this format")]
     NotForOthers,
+    #[error("the agents of this format are told nothing between their turns: leave the note out")]
+    NoNotes,
+    #[error("{0} directions wait to be heard already, which is the limit: try again in a moment")]
+    TooManyDirections(usize),
     #[error("the key was used with other words: a new message needs a new key")]
     KeyUsed,
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! What every implementation of a port does alike, as checks that panic with what was different.
 
 pub mod example;
+mod list;
 mod memories;
 mod nodes;
 mod rooms;
@@ -56,6 +57,10 @@ async fn journal(open: &impl AsyncFn() -> Arc<dyn Store>) {
     sessions_are_found_by_how_their_id_begins(&*open().await).await;
     what_has_not_ended_is_left(&*open().await).await;
     what_waits_for_a_person_needs_nobody(&*open().await).await;
+    list::sessions_are_searched_page_by_page(&*open().await).await;
+    list::what_is_deleted_is_gone(&*open().await).await;
+    list::what_somebody_runs_is_not_deleted(&*open().await).await;
+    list::forks_know_where_they_come_from(&*open().await).await;
     sessions_written_at_once_keep_their_order(open().await).await;
 }
 
@@ -185,9 +190,21 @@ async fn a_summary_follows_the_journal(journal: &dyn Journal) {
         let (format, title) = ("collaboration".to_owned(), "goal".to_owned());
         let (started_at, last_at, head) = (Timestamp(100), Timestamp(99 + head), Seq(head));
         let (is_waiting, is_owned, takeovers) = (false, false, 0);
-        let id = id(1);
-        let expected =
-            Summary { id, format, title, started_at, last_at, head, reason, is_waiting, is_owned, takeovers };
+        let (id, room, cast) = (id(1), None, ["gpt", "Zoë 🎭", "you there"].map(str::to_owned).to_vec());
+        let expected = Summary {
+            id,
+            format,
+            title,
+            cast,
+            room,
+            started_at,
+            last_at,
+            head,
+            reason,
+            is_waiting,
+            is_owned,
+            takeovers,
+        };
         assert_eq!(journal.sessions(9).await, Ok(vec![expected]));
     }
 }

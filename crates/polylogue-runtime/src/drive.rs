@@ -13,9 +13,9 @@ use futures_util::{FutureExt, future::BoxFuture};
 use polylogue_core::{
     Conversation, Cut, Event, Halt, Input, Reason, Record, Rejected, Step, Timestamp,
     ask::Ask,
-    event::{CallFailure, FailureKind, Origin},
+    event::{CallFailure, FailureKind},
     format::Remark,
-    id::{AskId, LineId, PersonId, Seq},
+    id::{AskId, LineId, Seq},
     ledger::Usage,
     line::Speaker,
 };
@@ -33,7 +33,7 @@ use self::{
 use crate::{
     call::{Patience, Performance, Retries},
     live::Publisher,
-    port::{Deltas, JournalError, NodeId, Ports, Speech},
+    port::{JournalError, NodeId, Ports, Speech},
     purse::{Purse, Tab},
 };
 
@@ -45,11 +45,9 @@ pub(crate) enum Command {
     LookUp,
 }
 
-/// A person's words.
+/// What somebody outside says to a session that runs: a person's words, or what is to be decided.
 pub(crate) struct Said {
-    pub(crate) who: PersonId,
-    pub(crate) text: Arc<str>,
-    pub(crate) origin: Origin,
+    pub(crate) input: Input,
     /// Is told what becomes of them, once that is on disk.
     pub(crate) taken: oneshot::Sender<Result<(), Rejected>>,
 }
@@ -178,8 +176,8 @@ impl Drive {
         match happened {
             Happened::Input(input) => Ok(self.take_input(input)),
             Happened::Halt(why, cut) => Ok(self.take_input(Input::Halted { why, cut })),
-            Happened::Say(Said { who, text, origin, taken }) => {
-                let Ok(heard) = self.decide(Input::HumanSaid { who, text, origin }) else { return Ok(Taken::Broke) };
+            Happened::Say(Said { input, taken }) => {
+                let Ok(heard) = self.decide(input) else { return Ok(Taken::Broke) };
                 if heard.is_ok() {
                     self.commit(commands).await?;
                 }
@@ -244,8 +242,7 @@ impl Drive {
     /// What an ask that is recorded may run up, and where its text goes.
     fn tab(&self, ask: &AskId, purse: &Purse) -> Tab {
         let stage = self.conversation.stage();
-        let (publisher, watched) = (self.publisher.clone(), ask.clone());
-        let deltas = Deltas::new(move |text| publisher.delta(&watched, text));
+        let deltas = self.publisher.arriving(ask, self.conversation.hearing(ask));
         Tab::new(stage.estimate_of(ask).unwrap_or_default(), stage.price_of(&ask.agent), deltas, purse)
     }
 

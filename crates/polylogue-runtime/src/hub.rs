@@ -20,6 +20,7 @@ use polylogue_core::{
     format::Decision,
     id::{PersonId, Seq, SessionId},
     projection,
+    room::RoomCall,
     setup::Change,
 };
 use tokio::{
@@ -225,6 +226,23 @@ impl Hub {
         Err(HubError::NotStopped)
     }
 
+    /// Removes a session and all that was made of it. One that runs, here or elsewhere, has to be stopped first.
+    pub async fn delete(&self, id: SessionId) -> Result<(), HubError> {
+        let mut claim = self.inner.claims.claim(id, None);
+        // One that has ended lets go in a moment, when its files are made.
+        if matches!(claim, Err(HubError::Running)) && self.conversation(id).await?.stage().ended().is_some() {
+            self.wait(id).await?;
+            claim = self.inner.claims.claim(id, None);
+        }
+        let (hub, claim) = (self.clone(), claim?);
+        to_its_end(async move {
+            let was_there = hub.inner.ports.journal.delete(claim.session).await?;
+            hub.inner.kept.take(claim.session);
+            if was_there { Ok(()) } else { Err(HubError::NoSuchSession(claim.session)) }
+        })
+        .await
+    }
+
     /// A person's words to a session that runs, or that waits for them. When this returns, they are on disk.
     pub async fn say(&self, id: SessionId, who: PersonId, text: Arc<str>) -> Result<(), HubError> {
         self.say_from(id, who, text, Origin::default()).await
@@ -241,19 +259,16 @@ impl Hub {
         let mut known = session.into();
         let id = known.id();
         for _ in 0..TRIES {
-            if let Some(commands) = self.inner.claims.commands(id) {
-                let (taken, heard) = oneshot::channel();
-                let said = Said { who: who.clone(), text: text.clone(), origin: origin.clone(), taken };
-                if commands.send(Command::Say(said)).await.is_ok()
-                    && let Ok(heard) = heard.await
-                {
-                    return Ok(heard?);
-                }
+            let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin: origin.clone() };
+            let was_running = self.is_running(id);
+            if let Some(heard) = self.tell(id, &input).await? {
+                return Ok(heard?);
+            }
+            if was_running {
                 // It ended, or began to wait for a person, and has not heard. What it leaves is on disk then.
                 self.wait(id).await?;
                 known = Known::Id(id);
             }
-            let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin: origin.clone() };
             match self.begin_with(std::mem::replace(&mut known, Known::Id(id)), input.clone()).await {
                 // Somebody's words have begun it in this moment: it hears now.
                 Err(HubError::Running) => {}
@@ -274,15 +289,28 @@ impl Hub {
         }
     }
 
+    /// Tells a session that runs here something, and what becomes of it once that is on disk. Nothing when no session
+    /// has heard it.
+    async fn tell(&self, id: SessionId, input: &Input) -> Result<Option<Result<(), Rejected>>, HubError> {
+        let Some(commands) = self.inner.claims.commands(id) else { return Ok(None) };
+        let (taken, heard) = oneshot::channel();
+        let is_sent = commands.send(Command::Say(Said { input: input.clone(), taken })).await.is_ok();
+        Ok(if is_sent { heard.await.ok() } else { None })
+    }
+
     /// Has the session's format decide this, where it lets others decide it: who takes part in a session that has
-    /// not begun, for example.
+    /// not begun, what happens in the world of one that is being played.
     pub async fn propose(&self, session: impl Into<Known>, decision: Decision) -> Result<(), HubError> {
         let conversation = self.read(session.into()).await?;
+        let id = conversation.stage().setup().id;
+        let input = Input::Proposed { decision };
         // One that has only just begun to wait lets go in a moment.
         if conversation.stage().is_waiting() {
-            self.wait(conversation.stage().setup().id).await?;
+            self.wait(id).await?;
+        } else if let Some(heard) = self.tell(id, &input).await? {
+            return Ok(heard?);
         }
-        self.begin_with(conversation.into(), Input::Proposed { decision }).await.map(|_| ())
+        self.begin_with(conversation.into(), input).await.map(|_| ())
     }
 
     /// A person's words to a session that is over, where its format begins again with them, and what is different
@@ -350,7 +378,7 @@ impl Hub {
     async fn run_because(&self, mut conversation: Conversation, input: Input, claim: Claim) -> Result<Seq, HubError> {
         let before = conversation.stage().head();
         let was_left = conversation.stage().ended().is_none() && !conversation.stage().is_waiting();
-        let is_said = matches!(input, Input::HumanSaid { .. } | Input::Reopened { .. });
+        let is_said = matches!(input, Input::HumanSaid { .. } | Input::Reopened { .. } | Input::Proposed { .. });
         let events = conversation.on(input)?;
         if events.is_empty() {
             return Ok(before);
@@ -369,14 +397,11 @@ impl Hub {
         Ok(before)
     }
 
-    /// The bell of the room that a session answers in.
-    fn bell(&self, conversation: &Conversation) -> Option<Bell> {
-        let call = conversation.stage().setup().room.as_ref()?;
-        Some(Bell::new(self.inner.bells.clone(), call.room.clone()))
-    }
-
     fn publisher(&self, conversation: &Conversation) -> Publisher {
-        Publisher::new(&self.inner.channels, conversation.stage().setup().id, self.bell(conversation))
+        let setup = conversation.stage().setup();
+        let bell = |call: &RoomCall| Bell::new(self.inner.bells.clone(), call.room.clone());
+        let room = setup.room.as_ref().map(|call| (call, bell(call)));
+        Publisher::new(&self.inner.channels, setup.id, room)
     }
 
     async fn append(&self, conversation: &mut Conversation, events: Vec<Event>) -> Result<(), HubError> {

@@ -21,4 +21,4 @@ pub use live::{Published, Subscription};
 pub use memory::MemoryJournal;
 pub use overheard::{Listener, Overheard};
 pub use port::Ports;
-pub use room::RoomSubscription;
+pub use room::{RoomHeard, RoomSubscription};

@@ -1,9 +1,15 @@
-//! What is happening now, for those who watch: records after they are on disk, and text as it arrives.
+//! What is happening now, for those who watch: records after they are on disk, and words as they arrive.
+//!
+//! Records are sent, and read again from the journal by whoever falls behind. Words are not sent: they are kept while
+//! they arrive (`arriving.rs`), and every watcher takes what it has not been told yet.
+
+mod arriving;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
+    future::pending,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -11,15 +17,25 @@ use std::{
 
 use polylogue_core::{
     Event, Record,
+    format::Hearing,
     id::{AskId, Seq, SessionId},
+    room::{RoomCall, RoomId},
 };
 use tokio::{
-    sync::broadcast::{self, error::RecvError},
+    sync::{
+        broadcast::{
+            self,
+            error::{RecvError, TryRecvError},
+        },
+        watch,
+    },
     time::sleep,
 };
 
+pub(crate) use self::arriving::Ear;
+use self::arriving::{Arriving, closed_by};
 use crate::{
-    port::{Journal, JournalError},
+    port::{Deltas, Journal, JournalError},
     room::Bell,
 };
 
@@ -27,10 +43,13 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub enum Published {
     Record(Arc<Record>),
-    /// Text of a reply that is still arriving. Not recorded: a watcher that missed it gets the whole line later.
+    /// Words of a reply that is still arriving. Not recorded: a watcher that missed them gets the whole line later.
     Delta {
         ask: AskId,
         text: Arc<str>,
+        /// Whether what was told of this ask is void and `text` begins it anew: it is tried again, or the watcher
+        /// comes in the middle.
+        is_restart: bool,
     },
     /// What an ask waits for while no model works on it, a place or the end of a pause; nothing when that is over.
     /// Not recorded either.
@@ -40,7 +59,7 @@ pub enum Published {
     },
 }
 
-/// How far a watcher may fall behind before it has to read the journal again.
+/// How many records a watcher may fall behind before it has to read the journal again.
 const BACKLOG: usize = 16;
 
 /// How often a watcher looks into the journal of a session that nobody runs here: another process may write it.
@@ -58,8 +77,24 @@ pub(crate) struct Channels {
 struct Channel {
     channels: Arc<Channels>,
     session: SessionId,
-    sender: broadcast::Sender<Published>,
+    sender: broadcast::Sender<Arc<Record>>,
     publishers: AtomicUsize,
+    /// The asks that are open here.
+    open: Mutex<BTreeMap<AskId, Arriving>>,
+    /// Says that something has changed in them.
+    stirred: Arc<watch::Sender<()>>,
+    /// The call in a room that the session answers.
+    call: OnceLock<RoomCall>,
+}
+
+impl Channel {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<AskId, Arriving>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_run(&self) -> bool {
+        self.publishers.load(Ordering::SeqCst) > 0
+    }
 }
 
 impl Channels {
@@ -73,9 +108,22 @@ impl Channels {
             session,
             sender: broadcast::Sender::new(BACKLOG),
             publishers: AtomicUsize::new(0),
+            open: Mutex::default(),
+            stirred: Arc::default(),
+            call: OnceLock::new(),
         });
         channels.insert(session, Arc::downgrade(&channel));
         channel
+    }
+
+    /// An ear at each session that is run here and answers in this room, with the call that it answers.
+    pub(crate) fn in_room(&self, room: &RoomId) -> Vec<(SessionId, RoomCall, Ear)> {
+        let channels: Vec<Arc<Channel>> = self.lock().values().filter_map(Weak::upgrade).collect();
+        let answers = |channel: Arc<Channel>| {
+            let call = channel.call.get().filter(|call| call.room == *room && channel.is_run())?.clone();
+            Some((channel.session, call, Ear::new(channel)))
+        };
+        channels.into_iter().filter_map(answers).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Channel>>> {
@@ -109,13 +157,24 @@ impl Clone for Publisher {
 
 impl Drop for Publisher {
     fn drop(&mut self) {
-        self.channel.publishers.fetch_sub(1, Ordering::SeqCst);
+        if self.channel.publishers.fetch_sub(1, Ordering::SeqCst) > 1 {
+            return;
+        }
+        // Nothing arrives here any more. Somebody may have begun anew since.
+        let mut open = self.channel.open();
+        if !self.channel.is_run() {
+            open.clear();
+        }
     }
 }
 
 impl Publisher {
-    pub(crate) fn new(channels: &Arc<Channels>, session: SessionId, bell: Option<Bell>) -> Publisher {
-        Publisher::of(channels.of(session), bell)
+    pub(crate) fn new(channels: &Arc<Channels>, session: SessionId, room: Option<(&RoomCall, Bell)>) -> Publisher {
+        let channel = channels.of(session);
+        if let Some((call, _)) = &room {
+            channel.call.get_or_init(|| (*call).clone());
+        }
+        Publisher::of(channel, room.map(|(_, bell)| bell))
     }
 
     fn of(channel: Arc<Channel>, bell: Option<Bell>) -> Publisher {
@@ -124,27 +183,33 @@ impl Publisher {
     }
 
     pub(crate) fn records(&self, records: Vec<Arc<Record>>) {
+        let mut open = self.channel.open();
+        for ask in records.iter().filter_map(|record| closed_by(&record.event)) {
+            open.remove(ask);
+        }
+        drop(open);
         for record in records {
-            self.publish(|| Published::Record(record));
+            // Nobody may be watching.
+            let _ = self.channel.sender.send(record);
         }
         if let Some(bell) = &self.bell {
             bell.ring();
         }
     }
 
-    pub(crate) fn delta(&self, ask: &AskId, text: &str) {
-        self.publish(|| Published::Delta { ask: ask.clone(), text: text.into() });
+    /// Where the text of an ask goes, from which those who watch hear the words.
+    pub(crate) fn arriving(&self, ask: &AskId, hearing: Option<Hearing>) -> Deltas {
+        let stirred = self.channel.stirred.clone();
+        let deltas = Deltas::new(move |_| stirred.send_modify(|()| {}));
+        self.channel.open().insert(ask.clone(), Arriving::new(deltas.clone(), hearing));
+        deltas
     }
 
     pub(crate) fn waiting(&self, ask: &AskId, what: Option<&str>) {
-        self.publish(|| Published::Waiting { ask: ask.clone(), what: what.map(Into::into) });
-    }
-
-    fn publish(&self, published: impl FnOnce() -> Published) {
-        if self.channel.sender.receiver_count() > 0 {
-            // The last watcher may have left in between.
-            let _ = self.channel.sender.send(published());
+        if let Some(arriving) = self.channel.open().get_mut(ask) {
+            arriving.waits_for = what.map(Into::into);
         }
+        self.channel.stirred.send_modify(|()| {});
     }
 }
 
@@ -153,7 +218,9 @@ impl Publisher {
 pub struct Subscription {
     journal: Arc<dyn Journal>,
     channel: Arc<Channel>,
-    watch: broadcast::Receiver<Published>,
+    watch: broadcast::Receiver<Arc<Record>>,
+    /// `None` for one who wants the records only.
+    ear: Option<Ear>,
     after: Seq,
     read: VecDeque<Arc<Record>>,
     is_caught_up: bool,
@@ -178,8 +245,15 @@ impl Subscription {
         // The watch begins before the journal is read, so that nothing falls between them.
         let channel = channels.of(session);
         let watch = channel.sender.subscribe();
+        let ear = Some(Ear::new(channel.clone()));
         let (read, is_caught_up, has_ended) = (VecDeque::new(), false, None);
-        Subscription { journal, channel, watch, after, read, is_caught_up, has_ended }
+        Subscription { journal, channel, watch, ear, after, read, is_caught_up, has_ended }
+    }
+
+    /// The same without what passes and is not recorded.
+    pub fn of_records(mut self) -> Subscription {
+        self.ear = None;
+        self
     }
 
     /// What comes next; `None` after the session's last event.
@@ -197,22 +271,30 @@ impl Subscription {
             if self.has_ended == Some(true) {
                 return Ok(None);
             }
-            let published = tokio::select! {
-                published = self.watch.recv() => published,
-                () = sleep(LOOK) => {
-                    self.is_caught_up = self.channel.publishers.load(Ordering::SeqCst) > 0;
-                    continue;
+            // What is recorded goes before what is being written.
+            let record = match self.watch.try_recv() {
+                Err(TryRecvError::Empty) => {
+                    if let Some(passing) = self.ear.as_mut().and_then(Ear::next) {
+                        return Ok(Some(passing));
+                    }
+                    tokio::select! {
+                        biased;
+                        record = self.watch.recv() => record.map_err(missed),
+                        () = stirred(&mut self.ear) => continue,
+                        () = sleep(LOOK) => {
+                            self.is_caught_up = self.channel.is_run();
+                            continue;
+                        }
+                    }
                 }
+                record => record,
             };
-            match published {
-                Ok(Published::Record(record)) if record.seq <= self.after => {}
-                Ok(Published::Record(record)) if record.seq == self.after.next() => {
-                    return Ok(Some(self.heard(record)));
-                }
-                Ok(Published::Record(_)) | Err(RecvError::Lagged(_)) => self.is_caught_up = false,
-                Ok(passing @ (Published::Delta { .. } | Published::Waiting { .. })) => return Ok(Some(passing)),
+            match record {
+                Ok(record) if record.seq <= self.after => {}
+                Ok(record) if record.seq == self.after.next() => return Ok(Some(self.heard(record))),
+                Ok(_) | Err(TryRecvError::Lagged(_) | TryRecvError::Empty) => self.is_caught_up = false,
                 // The channel is held here, so its sender is there.
-                Err(RecvError::Closed) => return Ok(None),
+                Err(TryRecvError::Closed) => return Ok(None),
             }
         }
     }
@@ -220,6 +302,9 @@ impl Subscription {
     fn heard(&mut self, record: Arc<Record>) -> Published {
         self.after = record.seq;
         self.has_ended = Some(is_end(&record));
+        if let Some(ear) = &mut self.ear {
+            ear.on(&record);
+        }
         Published::Record(record)
     }
 
@@ -239,6 +324,21 @@ impl Subscription {
             self.has_ended = Some(last.is_some_and(|last| is_end(&last)));
         }
         Ok(())
+    }
+}
+
+/// Waits for something new at this ear; without one for ever.
+async fn stirred(ear: &mut Option<Ear>) {
+    match ear {
+        Some(ear) => ear.stirred().await,
+        None => pending().await,
+    }
+}
+
+fn missed(error: RecvError) -> TryRecvError {
+    match error {
+        RecvError::Closed => TryRecvError::Closed,
+        RecvError::Lagged(records) => TryRecvError::Lagged(records),
     }
 }
 

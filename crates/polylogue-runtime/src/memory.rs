@@ -17,7 +17,8 @@ use polylogue_core::{
 use tokio::time::Instant;
 
 use crate::port::{
-    Journal, JournalError, MAX_TAKEOVERS, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Summary,
+    Journal, JournalError, MAX_TAKEOVERS, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary,
+    Rooms, Search, Summary,
 };
 
 /// Journals that end with the process.
@@ -29,10 +30,19 @@ pub struct MemoryJournal {
 #[derive(Debug, Default)]
 struct Kept {
     sessions: BTreeMap<SessionId, Session>,
-    rooms: BTreeMap<RoomId, Vec<(SessionId, Arc<Record>)>>,
+    rooms: BTreeMap<RoomId, Room>,
     forgotten: BTreeSet<(SessionId, Seq)>,
     /// Until when each node is alive, if it says nothing before.
     nodes: BTreeMap<NodeId, Instant>,
+}
+
+/// What was said in a room, in its order. Places are not given twice, also when a session was deleted.
+#[derive(Debug, Default)]
+struct Room {
+    head: u64,
+    started_at: Timestamp,
+    last_at: Timestamp,
+    log: Vec<RoomRecord>,
 }
 
 #[derive(Debug, Default)]
@@ -80,7 +90,7 @@ impl Journal for MemoryJournal {
         kept.owner = (kept.has_ended || !kept.is_waiting).then_some(node);
         kept.records.extend(records.iter().cloned());
         if let Some(room) = room_of(&kept.records) {
-            rooms.entry(room).or_default().extend(records.into_iter().map(|record| (session, record)));
+            rooms.entry(room).or_default().add(session, records);
         }
         Ok(())
     }
@@ -91,16 +101,38 @@ impl Journal for MemoryJournal {
         Ok(records.skip(usize::try_from(after.0).unwrap_or(usize::MAX)).take(limit).cloned().collect())
     }
 
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
         let mut summaries = self.lock().summaries();
-        summaries.sort_by_key(|summary| std::cmp::Reverse((summary.last_at, summary.id)));
-        summaries.truncate(limit);
+        let is_later = |summary: &Summary| search.before.is_none_or(|before| summary.place() < before);
+        summaries.retain(|summary| is_later(summary) && search.finds(summary));
+        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.place()));
+        summaries.truncate(search.limit);
         Ok(summaries)
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         let (kept, prefix) = (self.lock(), id_prefix.to_ascii_lowercase());
         Ok(kept.sessions.keys().filter(|id| id.to_string().starts_with(&prefix)).take(limit).copied().collect())
+    }
+
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
+        let mut kept = self.lock();
+        let Kept { sessions, rooms, forgotten, nodes } = &mut *kept;
+        let Some(known) = sessions.get(&session) else { return Ok(false) };
+        if known.owner.is_some_and(|owner| is_alive(nodes, owner)) {
+            return Err(JournalError::Owned);
+        }
+        sessions.remove(&session);
+        forgotten.retain(|(whose, _)| *whose != session);
+        rooms.values_mut().for_each(|room| room.log.retain(|entry| entry.session != session));
+        Ok(true)
+    }
+
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+        let is_fork = |record: &Arc<Record>| matches!(&record.event, Event::Forked { from, .. } if of.contains(from));
+        let kept = self.lock();
+        let forks = kept.sessions.iter().filter(|(_, session)| session.records.iter().any(is_fork));
+        Ok(forks.map(|(id, _)| *id).collect())
     }
 }
 
@@ -178,6 +210,19 @@ impl Nodes for MemoryJournal {
     }
 }
 
+impl Room {
+    fn add(&mut self, session: SessionId, records: Vec<Arc<Record>>) {
+        for record in records {
+            self.head += 1;
+            if self.head == 1 {
+                self.started_at = record.at;
+            }
+            self.last_at = record.at;
+            self.log.push(RoomRecord { place: RoomPlace(self.head), session, record });
+        }
+    }
+}
+
 impl Kept {
     fn summaries(&self) -> Vec<Summary> {
         self.sessions.values().filter_map(|session| session.summary(&self.nodes)).collect()
@@ -207,10 +252,13 @@ impl Session {
         let (first, last) = (journal.first()?, journal.last()?);
         let Event::Started { setup, .. } = &first.event else { return None };
         let forked = journal.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
+        let (title, cast) = Summary::of_setup(setup);
         Some(Summary {
             id: setup.id,
             format: setup.format.name().to_owned(),
-            title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
+            title,
+            cast,
+            room: room_of(journal),
             started_at: forked.unwrap_or(first).at,
             last_at: last.at,
             head: last.seq,
@@ -249,27 +297,26 @@ impl Memories for MemoryJournal {
 impl Rooms for MemoryJournal {
     async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
         let kept = self.lock();
-        let log = kept.rooms.get(room).into_iter().flatten().zip(1..);
-        let log = log.skip(usize::try_from(after.0).unwrap_or(usize::MAX)).take(limit);
-        let records = log.map(|((session, record), place)| RoomRecord {
-            place: RoomPlace(place),
-            session: *session,
-            record: record.clone(),
-        });
-        Ok(records.collect())
+        let log = kept.rooms.get(room).into_iter().flat_map(|room| &room.log);
+        Ok(log.filter(|entry| entry.place > after).take(limit).cloned().collect())
     }
 
     async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
-        Ok(RoomPlace(self.lock().rooms.get(room).map_or(0, Vec::len) as u64))
+        Ok(RoomPlace(self.lock().rooms.get(room).map_or(0, |room| room.head)))
     }
 
-    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
-        let summary = |(room, log): (&RoomId, &Vec<(SessionId, Arc<Record>)>)| {
-            let (started_at, last_at) = (log.first()?.1.at, log.last()?.1.at);
-            Some(RoomSummary { room: room.clone(), started_at, last_at, head: RoomPlace(log.len() as u64) })
-        };
-        let mut rooms: Vec<RoomSummary> = self.lock().rooms.iter().filter_map(summary).collect();
-        rooms.sort_by(|a, b| (b.last_at, &b.room).cmp(&(a.last_at, &a.room)));
+    async fn rooms(&self, before: Option<&RoomListPlace>, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        let kept = self.lock();
+        let rooms = kept.rooms.iter().filter(|(_, room)| !room.log.is_empty());
+        let rooms = rooms.map(|(name, Room { head, started_at, last_at, .. })| RoomSummary {
+            room: name.clone(),
+            started_at: *started_at,
+            last_at: *last_at,
+            head: RoomPlace(*head),
+        });
+        let mut rooms: Vec<RoomSummary> =
+            rooms.filter(|room| before.is_none_or(|before| room.place() < *before)).collect();
+        rooms.sort_by_key(|room| std::cmp::Reverse(room.place()));
         rooms.truncate(limit);
         Ok(rooms)
     }

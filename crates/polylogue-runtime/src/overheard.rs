@@ -10,7 +10,7 @@ use polylogue_core::{
     id::{Seq, SessionId},
 };
 
-use crate::port::{Journal, JournalError, NodeId, Summary};
+use crate::port::{Journal, JournalError, NodeId, Search, Summary};
 
 /// Makes something of what is recorded. It cannot fail: what is recorded is recorded.
 #[async_trait]
@@ -19,6 +19,9 @@ pub trait Listener: Send + Sync {
 
     /// A session has ended, and who ended it may have died before this listener heard: makes again what lasts.
     async fn settle(&self, _session: SessionId) {}
+
+    /// A session was deleted, and this was its journal: what was made of it goes as well.
+    async fn deleted(&self, _session: SessionId, _records: &[Arc<Record>]) {}
 }
 
 pub struct Overheard {
@@ -52,12 +55,28 @@ impl Journal for Overheard {
         self.journal.read(session, after, limit).await
     }
 
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.journal.sessions(limit).await
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
+        self.journal.search(search).await
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.journal.find(id_prefix, limit).await
+    }
+
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
+        // What was made of the records can only be found by them.
+        let records = self.journal.read_all(session).await?;
+        let was_there = self.journal.delete(session).await?;
+        if was_there {
+            for listener in &self.listeners {
+                unbroken(session, listener.deleted(session, &records)).await;
+            }
+        }
+        Ok(was_there)
+    }
+
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+        self.journal.forks(of).await
     }
 
     async fn settle(&self, session: SessionId) {

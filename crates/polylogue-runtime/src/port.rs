@@ -11,11 +11,11 @@ mod voice;
 use std::sync::Arc;
 
 pub use clock::{Clock, SystemClock};
-pub use journal::{Journal, JournalError, Summary};
+pub use journal::{Journal, JournalError, ListPlace, NoPlace, Search, Summary};
 pub use memories::Memories;
 pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
 pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};
-pub use rooms::{RoomRecord, RoomSummary, Rooms};
+pub use rooms::{RoomListPlace, RoomRecord, RoomSummary, Rooms};
 pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};
 
 /// A store that keeps all that there is to keep.

@@ -1,25 +1,29 @@
 //! A room while it goes on: its events from any one of them, first what is recorded, then what happens.
 //!
 //! A listener reads the room's order from the store and nothing else; a bell only says that there is more. So all
-//! hear the same in the same order, and nobody misses anything or hears it twice.
+//! hear the same in the same order, and nobody misses anything or hears it twice. Who wants to also hears the words
+//! that are being written by the sessions that run here.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
+    future::pending,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use futures_util::future::select_all;
 use polylogue_core::{
+    Event, Record,
     format::collaboration::{RoomEvent, RoomStream},
     id::{Seq, SessionId},
-    room::{RoomId, RoomPlace},
+    room::{CallId, RoomId, RoomPlace},
 };
-use tokio::{
-    sync::watch,
-    time::{sleep, timeout},
-};
+use tokio::{sync::watch, time::sleep};
 
-use crate::port::{Journal, JournalError, Ports, RoomRecord, Rooms};
+use crate::{
+    live::{Channels, Ear, Published},
+    port::{Journal, JournalError, Ports, RoomRecord, Rooms},
+};
 
 /// The bells of the rooms that somebody listens to.
 #[derive(Debug, Default)]
@@ -65,6 +69,57 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Records of a room that are read at a time.
 const PAGE: usize = 256;
 
+/// What a listener of a room hears.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoomHeard {
+    /// An event, with its number.
+    Event(u64, RoomEvent),
+    /// Something that passes and is not recorded, of a session that answers this call.
+    Passing { session: SessionId, call: CallId, what: Published },
+}
+
+/// The ears of a listener at the sessions that answer in its room.
+struct Ears {
+    channels: Arc<Channels>,
+    room: RoomId,
+    ears: BTreeMap<SessionId, (CallId, Ear)>,
+}
+
+impl Ears {
+    /// Has an ear at every session that runs here, and none at the others.
+    fn gather(&mut self) {
+        self.ears.retain(|_, (_, ear)| ear.is_run());
+        for (session, call, ear) in self.channels.in_room(&self.room) {
+            self.ears.entry(session).or_insert((call.call_id, ear));
+        }
+    }
+
+    fn on(&mut self, session: SessionId, record: &Record) {
+        if matches!(record.event, Event::Asked { .. }) && !self.ears.contains_key(&session) {
+            self.gather();
+        }
+        if let Some((_, ear)) = self.ears.get_mut(&session) {
+            ear.on(record);
+        }
+    }
+
+    fn next(&mut self) -> Option<RoomHeard> {
+        self.gather();
+        self.ears.iter_mut().find_map(|(session, (call, ear))| {
+            let (session, call) = (*session, *call);
+            ear.next().map(|what| RoomHeard::Passing { session, call, what })
+        })
+    }
+
+    async fn stirred(&mut self) {
+        let ears: Vec<_> = self.ears.values_mut().map(|(_, ear)| Box::pin(ear.stirred())).collect();
+        if ears.is_empty() {
+            return pending().await;
+        }
+        select_all(ears).await;
+    }
+}
+
 /// Reads a room in its order, and folds each of its sessions.
 pub(crate) struct RoomReader {
     journal: Arc<dyn Journal>,
@@ -73,12 +128,14 @@ pub(crate) struct RoomReader {
     after: RoomPlace,
     /// The sessions that have been met and are not over.
     streams: BTreeMap<SessionId, RoomStream>,
+    /// `None` for one who wants what is recorded only.
+    ears: Option<Ears>,
 }
 
 impl RoomReader {
     pub(crate) fn new(ports: &Ports, room: RoomId, after: RoomPlace) -> RoomReader {
         let (journal, rooms) = (ports.journal.clone(), ports.rooms.clone());
-        RoomReader { journal, rooms, room, after, streams: BTreeMap::new() }
+        RoomReader { journal, rooms, room, after, streams: BTreeMap::new(), ears: None }
     }
 
     /// The events of the next records, with their numbers; `None` when there are no more records.
@@ -97,6 +154,9 @@ impl RoomReader {
 
     async fn events(&mut self, entry: &RoomRecord) -> Result<Vec<RoomEvent>, JournalError> {
         let RoomRecord { session, record, .. } = entry;
+        if let Some(ears) = &mut self.ears {
+            ears.on(*session, record);
+        }
         if let Some((stream, events)) = RoomStream::begin(record) {
             self.streams.insert(*session, stream);
             return Ok(events);
@@ -138,10 +198,13 @@ impl RoomReader {
 /// A room from any of its events on.
 pub struct RoomSubscription {
     reader: RoomReader,
+    channels: Arc<Channels>,
     bell: watch::Receiver<()>,
     /// The number of the last event that was heard.
     heard: u64,
     read: VecDeque<(u64, RoomEvent)>,
+    /// Whether all that is recorded has been read, but for what is rung for.
+    is_caught_up: bool,
 }
 
 impl std::fmt::Debug for RoomSubscription {
@@ -154,34 +217,77 @@ impl std::fmt::Debug for RoomSubscription {
 }
 
 impl RoomSubscription {
-    pub(crate) fn new(ports: &Ports, bells: &Bells, room: RoomId, heard: u64) -> RoomSubscription {
+    pub(crate) fn new(
+        ports: &Ports,
+        bells: &Bells,
+        channels: &Arc<Channels>,
+        room: RoomId,
+        heard: u64,
+    ) -> RoomSubscription {
         let bell = bells.listen(&room);
         let reader = RoomReader::new(ports, room, RoomEvent::place_before(heard));
-        RoomSubscription { reader, bell, heard, read: VecDeque::new() }
+        RoomSubscription { reader, channels: channels.clone(), bell, heard, read: VecDeque::new(), is_caught_up: false }
     }
 
     /// The next event and its number. A room does not end: this waits for as long as it takes.
     pub async fn next(&mut self) -> Result<(u64, RoomEvent), JournalError> {
+        self.reader.ears = None;
+        loop {
+            if let RoomHeard::Event(number, event) = self.hear().await? {
+                return Ok((number, event));
+            }
+        }
+    }
+
+    /// The next event, or what passes while there is none.
+    pub async fn next_live(&mut self) -> Result<RoomHeard, JournalError> {
+        if self.reader.ears.is_none() {
+            let (channels, room, ears) = (self.channels.clone(), self.reader.room.clone(), BTreeMap::new());
+            self.reader.ears = Some(Ears { channels, room, ears });
+        }
+        self.hear().await
+    }
+
+    async fn hear(&mut self) -> Result<RoomHeard, JournalError> {
         loop {
             while let Some((number, event)) = self.read.pop_front() {
                 // The record of the last event may hold one more after it.
                 if number > self.heard {
                     self.heard = number;
-                    return Ok((number, event));
+                    return Ok(RoomHeard::Event(number, event));
                 }
             }
-            // Whatever is written after this is rung for, so nothing falls between the journal and the bell.
-            self.bell.mark_unchanged();
-            match self.reader.page().await? {
-                Some(events) => self.read.extend(events),
-                None => {
-                    // Another process rings no bell here, so the journal is looked into from time to time.
-                    if let Ok(Err(_)) = timeout(LOOK, self.bell.changed()).await {
+            if !self.is_caught_up || self.bell.has_changed().unwrap_or(true) {
+                // Whatever is written after this is rung for, so nothing falls between the journal and the bell.
+                self.bell.mark_unchanged();
+                let page = self.reader.page().await?;
+                self.is_caught_up = page.is_none();
+                self.read.extend(page.into_iter().flatten());
+                continue;
+            }
+            if let Some(passing) = self.reader.ears.as_mut().and_then(Ears::next) {
+                return Ok(passing);
+            }
+            tokio::select! {
+                rung = self.bell.changed() => {
+                    if rung.is_err() {
                         // Nobody here rings it any more.
                         sleep(LOOK).await;
                     }
+                    self.is_caught_up = false;
                 }
+                () = stirred(&mut self.reader.ears) => {}
+                // Another process rings no bell here, so the journal is looked into from time to time.
+                () = sleep(LOOK) => self.is_caught_up = false,
             }
         }
+    }
+}
+
+/// Waits for something new at these ears; without any for ever.
+async fn stirred(ears: &mut Option<Ears>) {
+    match ears {
+        Some(ears) => ears.stirred().await,
+        None => pending().await,
     }
 }

@@ -19,7 +19,7 @@ use polylogue_core::{
 use polylogue_runtime::{
     Hub, HubError, HubSettings, MemoryJournal, Ports, Published, Retries,
     conformance::example::NODE,
-    port::{CallError, Journal, JournalError, NodeId, Summary},
+    port::{CallError, Journal, JournalError, NodeId, Search, Summary},
 };
 use support::{Behaviour, Bench, TestModel, TokioClock, setup, texts};
 use tokio::time::{sleep, timeout};
@@ -365,12 +365,20 @@ impl Journal for Unhurried {
         self.0.read(session, after, limit).await
     }
 
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.0.sessions(limit).await
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
+        self.0.search(search).await
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.0.find(id_prefix, limit).await
+    }
+
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.0.delete(session).await
+    }
+
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+        self.0.forks(of).await
     }
 }
 

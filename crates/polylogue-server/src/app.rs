@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{Router, http::HeaderValue, middleware, response::IntoResponse};
+use axum::{Router, http::HeaderValue, middleware};
 use polylogue_runtime::{
     Hub,
     port::{Journal, Rooms, Store},
@@ -15,7 +15,7 @@ use crate::{
     error::{Code, Refusal},
     house::House,
     metrics::Metrics,
-    route,
+    page, route,
     settings::Settings,
 };
 
@@ -50,7 +50,7 @@ impl App {
         let guarded = guarded.route_layer(middleware::from_fn_with_state(self.clone(), door::token));
         let mut router = guarded
             .merge(open)
-            .fallback(async || Refusal::not_found("there is nothing here: /docs describes the API").into_response())
+            .fallback(page::page)
             .method_not_allowed_fallback(async || {
                 Refusal::new(Code::InvalidRequest, "this address takes another method: /docs describes the API")
                     .with_status(axum::http::StatusCode::METHOD_NOT_ALLOWED)

@@ -74,18 +74,43 @@ fn request_id(headers: &HeaderMap) -> String {
 /// Lets pass who has a token, where tokens are set.
 pub(crate) async fn token(State(app): State<App>, request: Request, next: Next) -> Response {
     if !app.settings.tokens.is_empty() && !has_token(request.headers(), &app) {
-        return Refusal::new(Code::Unauthorized, "a bearer token is needed: send `authorization: Bearer TOKEN`")
-            .into_response();
+        return Refusal::new(
+            Code::Unauthorized,
+            "a bearer token is needed: send `authorization: Bearer TOKEN`, or sign in at /v1/login",
+        )
+        .into_response();
     }
     next.run(request).await
 }
 
+/// The cookie that a token becomes.
+pub(crate) const COOKIE: &str = "polylogue_token";
+
 fn has_token(headers: &HeaderMap, app: &App) -> bool {
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let Some((scheme, given)) = given.split_once(' ') else { return false };
-    // Every token is compared in full, so that the time taken tells nothing.
-    let matches = app.settings.tokens.iter().map(|token| is_same(token.as_bytes(), given.trim().as_bytes()));
-    scheme.eq_ignore_ascii_case("bearer") && matches.fold(false, |any, one| any | one)
+    let bearer = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    if let Some((_, token)) = bearer {
+        return is_token(app, token.trim());
+    }
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut cookies = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    let given = cookies.find(|(name, _)| *name == COOKIE).map(|(_, value)| value);
+    given.is_some_and(|given| is_one_of(app.settings.tokens.iter().map(|token| as_cookie(token)), given))
+}
+
+/// Whether this opens the door.
+pub(crate) fn is_token(app: &App, given: &str) -> bool {
+    is_one_of(app.settings.tokens.iter().cloned(), given)
+}
+
+/// A token as it can stand in a cookie: its bytes in hexadecimal.
+pub(crate) fn as_cookie(token: &str) -> String {
+    token.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Every one is compared in full, so that the time taken tells nothing.
+fn is_one_of(ones: impl Iterator<Item = String>, given: &str) -> bool {
+    ones.map(|one| is_same(one.as_bytes(), given.as_bytes())).fold(false, |any, one| any | one)
 }
 
 fn is_same(a: &[u8], b: &[u8]) -> bool {

@@ -7,13 +7,16 @@ use axum::{
 };
 use polylogue_core::{Rejected, projection::CannotFork};
 use polylogue_runtime::{HubError, port::JournalError};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+
+use crate::schema::described;
 
 /// The codes of the public contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schemars(rename = "ErrorCode")]
 pub enum Code {
     InvalidConfig,
     CharacterLoadError,
@@ -90,20 +93,21 @@ impl Refusal {
 }
 
 /// Every error, as it is sent.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ErrorBody {
-    #[schema(example = false)]
+    #[schemars(extend("const" = false))]
     success: bool,
     error: ErrorDetail,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct ErrorDetail {
     code: Code,
     message: String,
-    #[schema(value_type = Object)]
     context: Map<String, Value>,
 }
+
+described!(sent: ErrorBody);
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
@@ -133,9 +137,14 @@ impl From<HubError> for Refusal {
             HubError::Journal(error @ JournalError::Unavailable(_)) => return Refusal::unavailable(error),
             HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) | HubError::CannotFork(CannotFork::BadChange(_)) => Code::InvalidConfig,
-            HubError::CannotFork(CannotFork::NoSuchRecord(..) | CannotFork::Complete(..) | CannotFork::Unread(_)) => {
-                Code::InvalidRequest
-            }
+            HubError::CannotFork(CannotFork::Rejected(rejected)) => of_rejected(rejected),
+            HubError::CannotFork(
+                CannotFork::NoSuchRecord(..)
+                | CannotFork::Complete(..)
+                | CannotFork::Unread(_)
+                | CannotFork::NoLine(_)
+                | CannotFork::ReadsOtherwise(_),
+            ) => Code::InvalidRequest,
             HubError::CannotFork(CannotFork::NotAJournal(_))
             | HubError::NotAJournal(_)
             | HubError::Journal(_)
@@ -160,6 +169,8 @@ fn of_rejected(rejected: &Rejected) -> Code {
         | Rejected::Paused
         | Rejected::Begun
         | Rejected::NotForOthers
+        | Rejected::NoNotes
+        | Rejected::TooManyDirections(_)
         | Rejected::Unread(_)
         | Rejected::KeyUsed
         | Rejected::Complete(_)

@@ -1,12 +1,17 @@
 //! What the server asks of the process that set it up: who can take part here, and how a session is made of a
 //! request.
 
-use std::any::Any;
+use std::{any::Any, collections::BTreeMap};
 
 use async_trait::async_trait;
-use polylogue_core::{Setup, id::SessionId};
+use polylogue_core::{
+    Setup,
+    id::{AgentId, SessionId},
+    setup::Recast,
+};
+use schemars::JsonSchema;
 use serde::Serialize;
-use utoipa::ToSchema;
+use serde_json::{Map, Value};
 
 use crate::error::Refusal;
 
@@ -22,6 +27,29 @@ pub trait House: Send + Sync {
     fn agents(&self) -> Vec<AgentInfo>;
     fn voices(&self) -> Vec<VoiceInfo>;
     fn models(&self) -> Vec<ModelInfo>;
+
+    /// The characters that are written down here.
+    async fn characters(&self) -> Vec<CharacterInfo> {
+        Vec::new()
+    }
+
+    /// Something to begin with, by the name of its format.
+    fn examples(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// What thinks and speaks here.
+    async fn ready(&self) -> Ready {
+        Ready { models: Vec::new(), voices: Vec::new() }
+    }
+
+    /// Agents by their names, with the models that are to play them.
+    fn recast(&self, models: BTreeMap<AgentId, String>) -> Result<Vec<Recast>, Refusal> {
+        match models.is_empty() {
+            true => Ok(Vec::new()),
+            false => Err(Refusal::request("no other models can be chosen here")),
+        }
+    }
 
     /// Lines that the log could not take.
     fn log_lines_dropped(&self) -> u64 {
@@ -62,7 +90,7 @@ impl Request {
     }
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInfo {
     pub name: String,
@@ -72,16 +100,42 @@ pub struct AgentInfo {
     pub available: bool,
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VoiceInfo {
     pub name: String,
     pub description: String,
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
     pub name: String,
     pub available: bool,
+}
+
+/// A character as its author wrote it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CharacterInfo {
+    pub name: String,
+    pub description: Option<String>,
+    pub markdown: String,
+}
+
+/// What thinks and speaks here, and what would have to be done about the rest.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Ready {
+    pub models: Vec<Standing>,
+    pub voices: Vec<Standing>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Standing")]
+pub struct Standing {
+    /// A provider of models, or an engine of speech.
+    pub name: String,
+    pub works: bool,
+    /// What works, or what to do.
+    pub says: String,
 }

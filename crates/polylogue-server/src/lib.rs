@@ -12,12 +12,15 @@ mod house;
 mod json;
 mod listen;
 mod metrics;
+mod page;
 mod route;
+mod schema;
 mod settings;
 mod stream;
 
 pub use app::App;
 pub use error::{Code, Refusal};
-pub use house::{AgentInfo, FormatRequest, House, ModelInfo, Request, VoiceInfo};
+pub use house::{AgentInfo, CharacterInfo, FormatRequest, House, ModelInfo, Ready, Request, Standing, VoiceInfo};
 pub use listen::serve;
+pub use route::description;
 pub use settings::{BadSettings, Settings};

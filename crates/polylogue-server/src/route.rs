@@ -1,11 +1,16 @@
 //! The routes that all formats share, one file for each thing that is asked about.
 
 mod audio;
+mod behind;
 mod catalog;
 mod health;
+pub(crate) mod list;
+mod login;
+mod say;
 pub(crate) mod sessions;
 
 use axum::{Router, routing::get};
+use serde_json::Value;
 use utoipa::{
     Modify, OpenApi,
     openapi::security::{Http, HttpAuthScheme, SecurityScheme},
@@ -13,32 +18,39 @@ use utoipa::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 use utoipa_swagger_ui::SwaggerUi;
 
-use crate::{app::App, format};
+use crate::{app::App, format, schema};
 
 /// What needs a token, where tokens are set.
 pub(crate) fn guarded() -> Router<App> {
     documented().split_for_parts().0.route("/v1/audio/{*audio_path}", get(audio::clip))
 }
 
-/// What anybody may ask: whether the server is well.
+/// What anybody may ask: whether the server is well, and to be let in.
 pub(crate) fn open() -> Router<App> {
     well().split_for_parts().0
 }
 
 /// The description of the API, as JSON and as a page.
 pub(crate) fn docs() -> Router {
+    SwaggerUi::new("/docs").external_url_unchecked("/openapi.json", description()).into()
+}
+
+/// What `/openapi.json` answers with.
+pub fn description() -> Value {
     let mut api = Description::openapi();
     api.merge(documented().split_for_parts().1);
     api.merge(well().split_for_parts().1);
-    SwaggerUi::new("/docs").url("/openapi.json", api).into()
+    schema::whole(&api)
 }
 
 fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .merge(format::routes())
-        .routes(routes!(sessions::list))
-        .routes(routes!(sessions::show))
+        .routes(routes!(list::list))
+        .routes(routes!(sessions::show, sessions::delete))
         .routes(routes!(sessions::events))
+        .routes(routes!(behind::behind))
+        .routes(routes!(say::say))
         .routes(routes!(sessions::stop))
         .routes(routes!(sessions::fork))
         .routes(routes!(sessions::resume))
@@ -46,11 +58,18 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(catalog::agents))
         .routes(routes!(catalog::voices))
         .routes(routes!(catalog::models))
+        .routes(routes!(catalog::characters))
+        .routes(routes!(catalog::examples))
+        .routes(routes!(catalog::ready))
         .routes(routes!(health::metrics))
 }
 
 fn well() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(health::alive)).routes(routes!(health::ready))
+    OpenApiRouter::new()
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(login::login))
+        .routes(routes!(login::logout))
 }
 
 #[derive(OpenApi)]

@@ -5,6 +5,7 @@
 //! the async runtime.
 
 mod batch;
+mod delete;
 mod discussion;
 mod locks;
 mod memories;
@@ -26,7 +27,8 @@ use polylogue_core::{
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Summary,
+    Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
+    Summary,
 };
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
@@ -112,14 +114,24 @@ impl Journal for SqliteJournal {
         self.readers.with(move |connection| reader::records(connection, session, after, limit)).await
     }
 
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        let locks = self.locks.clone();
-        self.readers.with(move |connection| reader::sessions(connection, &locks, limit)).await
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
+        let (locks, search) = (self.locks.clone(), search.clone());
+        self.readers.with(move |connection| reader::search(connection, &locks, &search)).await
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         let Some(range) = reader::IdRange::of_prefix(id_prefix) else { return Ok(Vec::new()) };
         self.readers.with(move |connection| reader::find(connection, &range, limit)).await
+    }
+
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
+        let locks = self.locks.clone();
+        self.write(move |connection| delete::delete(connection, &locks, session)).await
+    }
+
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+        let of = of.to_vec();
+        self.readers.with(move |connection| reader::forks(connection, &of)).await
     }
 }
 
@@ -186,8 +198,9 @@ impl Rooms for SqliteJournal {
         self.readers.with(move |connection| room::head(connection, &room)).await
     }
 
-    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
-        self.readers.with(move |connection| room::list(connection, limit)).await
+    async fn rooms(&self, before: Option<&RoomListPlace>, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        let before = before.cloned();
+        self.readers.with(move |connection| room::list(connection, before.as_ref(), limit)).await
     }
 }
 

@@ -18,7 +18,10 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     conformance,
-    port::{Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Store, Summary},
+    port::{
+        Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
+        Store, Summary,
+    },
 };
 use polylogue_store::SqliteJournal;
 use tempfile::TempDir;
@@ -91,12 +94,20 @@ impl Journal for FromDisk {
         self.reopened().await.read(session, after, limit).await
     }
 
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.reopened().await.sessions(limit).await
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
+        self.reopened().await.search(search).await
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.reopened().await.find(id_prefix, limit).await
+    }
+
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.journal.read().await.delete(session).await
+    }
+
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+        self.reopened().await.forks(of).await
     }
 }
 
@@ -152,8 +163,8 @@ impl Rooms for FromDisk {
         self.reopened().await.room_head(room).await
     }
 
-    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
-        self.reopened().await.rooms(limit).await
+    async fn rooms(&self, before: Option<&RoomListPlace>, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.reopened().await.rooms(before, limit).await
     }
 }
 
@@ -183,12 +194,20 @@ impl Journal for TwoNodes {
         self.node().read(session, after, limit).await
     }
 
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.node().sessions(limit).await
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
+        self.node().search(search).await
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.node().find(id_prefix, limit).await
+    }
+
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.node().delete(session).await
+    }
+
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+        self.node().forks(of).await
     }
 }
 
@@ -244,7 +263,7 @@ impl Rooms for TwoNodes {
         self.node().room_head(room).await
     }
 
-    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
-        self.node().rooms(limit).await
+    async fn rooms(&self, before: Option<&RoomListPlace>, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.node().rooms(before, limit).await
     }
 }

@@ -43,7 +43,7 @@ fn a_store_that_cannot_be_opened_says_what_to_do() {
         ("notes.txt/b/a.db", "the store `…/notes.txt/b/a.db` lies below a file, not a folder: name another place"),
         (
             "newer.db",
-            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 5): update Polylogue to open it",
+            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 6): update Polylogue to open it",
         ),
     ] {
         assert_eq!(refusal(folder.path(), name), expected);
@@ -149,7 +149,7 @@ async fn a_store_of_an_earlier_version_goes_on() {
     let journal = SqliteJournal::open(&path).expect("a store");
     journal.append(id, records(1, 200, [ended(FINAL)]), NODE).await.expect("it follows");
     assert_eq!((&journal as &dyn Journal).read_all(id).await.map(|records| records.len()), Ok(2));
-    assert_eq!(journal.rooms(9).await, Ok(vec![]));
+    assert_eq!(journal.rooms(None, 9).await, Ok(vec![]));
 }
 
 /// The lists do not get slower with the sessions that they do not show.

@@ -1,6 +1,6 @@
 //! What can be said on the command line.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -154,6 +154,18 @@ pub(crate) enum Sessions {
         #[command(flatten)]
         change: Change,
     },
+    /// Remove some, with their clips and files; asks first on a terminal
+    Delete {
+        /// The sessions: their ids, the beginnings of them, or `last`
+        #[arg(value_name = "ID", required_unless_present = "older_than")]
+        ids: Vec<String>,
+        /// All that nothing was added to for so long, for example 30d, 12h or 90m
+        #[arg(long, value_name = "TIME", value_parser = age, conflicts_with = "ids")]
+        older_than: Option<Duration>,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
     /// Write one to a file or to standard output
     Export {
         /// The session: its id, the beginning of it, or `last`
@@ -164,6 +176,22 @@ pub(crate) enum Sessions {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+}
+
+/// A time such as `30d`, in weeks, days, hours, minutes or seconds.
+fn age(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a number and its unit, for example 30d, 12h or 90m".to_owned();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let number: u64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        'w' => 7 * 24 * 3600,
+        'd' => 24 * 3600,
+        'h' => 3600,
+        'm' => 60,
+        's' => 1,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
 }
 
 /// Which memories are forgotten.

@@ -28,6 +28,7 @@ pub(crate) struct Config {
     pub(crate) agents: BTreeMap<String, AgentTable>,
     pub(crate) collaboration: Collaboration,
     pub(crate) chorus: Chorus,
+    pub(crate) discussion: Discussion,
     pub(crate) scene: Scene,
     pub(crate) server: Server,
     pub(crate) artifacts: Artifacts,
@@ -164,6 +165,13 @@ pub(crate) struct Chorus {
     /// Who sits in slot 1, 2 and so on when nobody else is named.
     pub(crate) slots: Option<Vec<String>>,
     pub(crate) osc: OscTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Discussion {
+    /// Who takes part when nobody else is named, in the order in which they speak, as `ROLE=AGENT` or `user`.
+    pub(crate) participants: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -16,7 +16,7 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, cache, config::Config, failure::Failure, format, speech};
+use crate::{args::Common, cache, clips::Clips, config::Config, failure::Failure, format, speech};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -120,6 +120,7 @@ fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn 
     for format in format::all() {
         listeners.extend(format.listeners(journal, config)?);
     }
+    listeners.push(Arc::new(Clips::new(journal.clone(), config.artifacts.dir.clone())));
     Ok(listeners)
 }
 

@@ -46,7 +46,12 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
         tokio::select! {
             published = subscription.next() => match published? {
                 Some(Published::Record(record)) => shown.record(&record),
-                Some(Published::Delta { ask, text }) => shown.view.delta(&ask, &text, &shown.conversation),
+                Some(Published::Delta { ask, text, is_restart }) => {
+                    if is_restart {
+                        shown.view.void(&ask);
+                    }
+                    shown.view.delta(&ask, &text, &shown.conversation);
+                }
                 Some(Published::Waiting { ask, what }) => {
                     shown.view.waiting(&ask, what.as_deref(), &shown.conversation);
                 }

@@ -1,13 +1,23 @@
 //! What the server asks of this process: its agents, voices and models, and how a session is made of a request.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
-use polylogue_core::{Setup, id::SessionId};
+use polylogue_core::{
+    Setup,
+    id::{AgentId, SessionId},
+    setup::Recast,
+};
 use polylogue_providers::{catalogue, resolve::resolve};
-use polylogue_server::{AgentInfo, Code, House, ModelInfo, Refusal, Request, VoiceInfo};
+use polylogue_server::{
+    AgentInfo, CharacterInfo, Code, House, ModelInfo, Ready, Refusal, Request, Standing, VoiceInfo,
+};
+use serde_json::{Map, Value};
 
 use crate::{
     agents,
     args::Common,
+    command::doctor,
     config::Config,
     engine::{self, Engine},
     failure::Failure,
@@ -73,6 +83,35 @@ impl House for ThisHouse {
             .collect()
     }
 
+    async fn characters(&self) -> Vec<CharacterInfo> {
+        let folder = self.config.characters();
+        tokio::task::spawn_blocking(move || format::characters(&folder)).await.unwrap_or_default()
+    }
+
+    fn examples(&self) -> Map<String, Value> {
+        let example = |format: &dyn format::Format| Some((format.name().to_owned(), format.example(self)?));
+        format::all().filter_map(example).collect()
+    }
+
+    async fn ready(&self) -> Ready {
+        let standing = |(name, state): (String, Result<String, String>)| Standing {
+            name,
+            works: state.is_ok(),
+            says: without_paths(state.unwrap_or_else(|what_to_do| what_to_do)),
+        };
+        let (models, voices) = (doctor::providers(&self.engine), doctor::voices(&self.config).await);
+        Ready { models: models.into_iter().map(standing).collect(), voices: voices.into_iter().map(standing).collect() }
+    }
+
+    fn recast(&self, models: BTreeMap<AgentId, String>) -> Result<Vec<Recast>, Refusal> {
+        let recast = |(agent, model): (AgentId, String)| {
+            self.must_be_no_file(&model)?;
+            let (model, price) = agents::model(&model, &self.engine).map_err(refusal)?;
+            Ok(Recast { agent, model, price })
+        };
+        models.into_iter().map(recast).collect()
+    }
+
     fn log_lines_dropped(&self) -> u64 {
         log::dropped()
     }
@@ -87,14 +126,24 @@ impl House for ThisHouse {
     }
 }
 
-/// A failure as callers are told of it: never with a path of this machine.
-pub(crate) fn refusal(failure: Failure) -> Refusal {
-    let message = failure.message();
+/// Whether a text names a file of this machine.
+fn has_path(text: &str) -> bool {
     let is_path = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '.');
         word.starts_with('/') || word.starts_with("script/") || word.ends_with(".yaml") || word.contains(":\\")
     };
-    if message.split_whitespace().any(is_path) {
+    text.split_whitespace().any(is_path)
+}
+
+/// What can be told to callers of how something stands here.
+fn without_paths(text: String) -> String {
+    if has_path(&text) { "`polylogue doctor` says more".to_owned() } else { text }
+}
+
+/// A failure as callers are told of it: never with a path of this machine.
+pub(crate) fn refusal(failure: Failure) -> Refusal {
+    let message = failure.message();
+    if has_path(message) {
         tracing::warn!(%message, "an agent cannot be used");
         return Refusal::new(Code::InvalidConfig, "an agent cannot be used here: the server's log says why");
     }

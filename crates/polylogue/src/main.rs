@@ -3,6 +3,7 @@
 mod agents;
 mod args;
 mod cache;
+mod clips;
 mod command;
 mod config;
 mod engine;

@@ -13,7 +13,10 @@ pub(crate) trait View: Send {
     /// A record, and the conversation after it.
     fn record(&mut self, record: &Record, conversation: &Conversation);
 
-    /// Text of a reply that is still arriving.
+    /// What was shown of a reply that is still arriving is void.
+    fn void(&mut self, _ask: &AskId) {}
+
+    /// Words of a reply that is still arriving.
     fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation);
 
     /// An ask waits for this before a model works on it, or waits no more.

@@ -1,4 +1,5 @@
-//! Files that are written whole or not at all: somebody may be reading the one before.
+//! Files that are written whole or not at all, because somebody may be reading the one before; and that go with the
+//! folders that were made for them.
 
 use std::{
     io::{self, Write},
@@ -12,6 +13,19 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut part = builder().tempfile_in(folder)?;
     part.write_all(text.as_bytes())?;
     part.persist(path).map(|_| ()).map_err(|error| error.error)
+}
+
+/// Removes the file at `path` below `folder`, and the folders on the way to it that are empty then. One that is not
+/// there is removed already.
+pub(crate) fn remove(folder: &Path, path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(folder.join(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let between = path.ancestors().skip(1).filter(|between| !between.as_os_str().is_empty());
+    // A folder that is not empty stays, and so do those above it.
+    let _ = between.map(|between| std::fs::remove_dir(folder.join(between))).take_while(Result::is_ok).count();
+    Ok(())
 }
 
 /// A file that others may read, as far as the user's mask lets them.

@@ -5,6 +5,7 @@
 
 use std::{any::Any, fmt, ops::Deref, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::Error};
 
 use super::{named, unread::UnreadDecision};
@@ -46,7 +47,7 @@ pub trait Decided: fmt::Debug + Send + Sync {
 
 /// A decision that can be recorded: an object with the format's name as its `type` and its own name as its
 /// `decision` (`#[serde(tag = "decision")]`), by which a version that does not know the format tells it from an event.
-pub trait Recorded: Decided + Serialize + DeserializeOwned + PartialEq + 'static {
+pub trait Recorded: Decided + Serialize + DeserializeOwned + JsonSchema + PartialEq + 'static {
     /// The format that decides so, by the name that it is registered under.
     const FORMAT: &'static str;
 }
@@ -69,7 +70,7 @@ impl Remark {
 }
 
 /// The decisions of a format that decides nothing of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum NoDecision {}
 
 impl Decided for NoDecision {}

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Decision, FormatSetup, Recorded, Rules};
+use super::{
+    Decision, FormatSetup, Recorded, Rules,
+    schema::{DecisionRecord, SetUp},
+};
 use crate::{
     Conversation,
     event::Record,
@@ -18,7 +22,7 @@ use crate::{
 };
 
 /// A format, by the settings that a session of it is set up with.
-pub trait Format: Described + Serialize + DeserializeOwned + Clone + PartialEq + 'static {
+pub trait Format: Described + Serialize + DeserializeOwned + JsonSchema + Clone + PartialEq + 'static {
     /// The name that it is recorded under.
     const NAME: &'static str;
     /// The purposes, kinds of lines and reasons that are its own.
@@ -99,6 +103,10 @@ pub(crate) struct Definition {
     pub(super) templates: &'static [(&'static str, &'static str)],
     pub(super) settings: fn(Map<String, Value>) -> serde_json::Result<FormatSetup>,
     pub(super) decision: fn(&str) -> serde_json::Result<Decision>,
+    /// What its settings are as a session's setup holds them.
+    pub(super) setup_schema: fn(&mut SchemaGenerator) -> Schema,
+    /// What its decisions are as records; `None` for a format that decides nothing of its own.
+    pub(super) decision_schema: Option<fn(&mut SchemaGenerator) -> Schema>,
 }
 
 impl Definition {
@@ -111,6 +119,11 @@ impl Definition {
             templates: F::TEMPLATES,
             settings: |map| serde_json::from_value::<F>(Value::Object(map)).map(FormatSetup::new),
             decision: |json| serde_json::from_str::<F::Decision>(json).map(Decision::new),
+            setup_schema: |generator| generator.subschema_for::<SetUp<F>>(),
+            decision_schema: match decides.is_empty() {
+                true => None,
+                false => Some(|generator| generator.subschema_for::<DecisionRecord<F::Decision>>()),
+            },
         }
     }
 }

@@ -12,7 +12,9 @@ pub mod scene;
 
 mod decision;
 mod definition;
+mod hearing;
 mod rules;
+mod schema;
 mod setup;
 mod unread;
 
@@ -21,8 +23,10 @@ use crate::{line::LineKind, purpose::Purpose, reason::Reason};
 pub use decision::{Decided, Decision, NoDecision, Recorded, Remark};
 pub(crate) use definition::Definition;
 pub use definition::{Described, Format, Vocabulary};
+pub use hearing::Hearing;
 pub(crate) use rules::AnyRules;
 pub use rules::{Happened, Place, Reaction, Rules, Wants};
+pub(crate) use schema::{decision_schemas, placed};
 pub use setup::FormatSetup;
 
 /// Every format, a line each.

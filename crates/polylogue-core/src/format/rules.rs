@@ -5,14 +5,14 @@
 
 use std::{any::Any, fmt, sync::Arc};
 
-use super::Decision;
+use super::{Decision, Hearing};
 use crate::{
     ask::Request,
     event::{CallFailure, Event, Record},
     id::{AgentId, AskId, LineId, PersonId, Purpose},
     line::Line,
     reason::{Ending, Reason},
-    setup::{BadSetup, Change},
+    setup::{BadSetup, Change, Note},
     stage::Stage,
     step::Rejected,
     text::reply::Repair,
@@ -87,6 +87,11 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
     /// What something that happened means. It changes nothing.
     fn on(&self, stage: &Stage, happened: Happened<'_>) -> Result<Reaction, Rejected>;
 
+    /// How the reply to this ask reads while it arrives; `None` where nobody is to hear it.
+    fn hearing(&self, _stage: &Stage, _ask: &AskId) -> Option<Hearing> {
+        None
+    }
+
     /// Folds an event that the stage has folded already. It renders no prompt.
     fn apply(&mut self, stage: &mut Stage, record: &Record);
 
@@ -139,6 +144,17 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
     /// ending. Empty where the format has no wish.
     fn clip_place(&self, _stage: &Stage, _line: &Line) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The reply that would have brought these words instead of the line's own, and everything else as `reply` did.
+    fn reworded(&self, _line: &Line, _reply: &str, words: &str) -> String {
+        words.to_owned()
+    }
+
+    /// What follows when somebody outside tells the agents this, where they can be told anything between their turns.
+    /// It changes nothing.
+    fn noted(&self, _stage: &Stage, _note: &Note) -> Result<Vec<Event>, Rejected> {
+        Err(Rejected::NoNotes)
     }
 }
 

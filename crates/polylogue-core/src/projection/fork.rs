@@ -1,11 +1,12 @@
-//! A new session that begins as the first part of another.
+//! A new session that begins as the first part of another, and may go on otherwise from there.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crate::{
-    Conversation, NotAJournal, Reason, Record, Setup, Step, Timestamp,
-    event::{Event, VERSION},
-    id::{Seq, SessionId},
+    Conversation, NotAJournal, Reason, Record, Rejected, Setup, Step, Timestamp,
+    event::{Event, Origin, VERSION},
+    id::{AskId, PersonId, Seq, SessionId},
+    line::{Line, Speaker},
     setup::{BadSetup, Change},
 };
 
@@ -19,6 +20,14 @@ pub enum CannotFork {
         "the session was recorded by a newer Polylogue ({0} cannot be read here): choose an earlier record, or use that version"
     )]
     Unread(String),
+    #[error(
+        "at record {0} nobody said anything that could be edited: choose the record of an agent's or a person's line"
+    )]
+    NoLine(Seq),
+    #[error("the line cannot read so in this format: it would read `{0}`")]
+    ReadsOtherwise(Arc<str>),
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
     #[error(transparent)]
     BadChange(#[from] BadSetup),
     #[error(transparent)]
@@ -26,7 +35,9 @@ pub enum CannotFork {
 }
 
 /// The journal of a session called `id` that goes on from record `at` of this one.
-/// What was decided together stays together: the copy goes on to the end of the decision that `at` is in.
+///
+/// What was decided together stays together: the copy goes on to the end of the decision that `at` is in. Where the
+/// line of that decision is edited, the copy ends before it, and what follows from the new words takes its place.
 pub fn fork(
     records: &[Record],
     at: Seq,
@@ -38,29 +49,120 @@ pub fn fork(
     if at == Seq::START || at > head {
         return Err(CannotFork::NoSuchRecord(at, head));
     }
-    let consequences = records[at.0 as usize..].iter().take_while(|record| record.event.is_consequence()).count();
-    let at = Seq(at.0 + consequences as u64);
-    let mut copy = records[..at.0 as usize].to_vec();
+    let decision = decision_at(records, at);
+    let edit = match &change.edit {
+        Some(words) => Some((Edited::at(records, at, decision.clone())?, words.trim().to_owned())),
+        None => None,
+    };
+    let shared = if edit.is_some() { decision.start } else { decision.end };
+    let mut copy = records[..shared].to_vec();
     let Event::Started { version, setup } = &copy[0].event else { return Err(NotAJournal::Empty.into()) };
     let from = setup.id;
     // A room hears what is said there once: a fork goes its own way elsewhere.
     let setup = Setup { id, room: None, ..Setup::clone(setup) };
     copy[0].event = Event::Started { version: *version, setup: Arc::new(setup) };
 
-    let mut conversation = Conversation::replay(&copy)?;
-    conversation.check_change(&change)?;
-    let follows = conversation.goes_on(&change);
-    let forked = Event::Forked { version: VERSION, from, at, change };
-    for event in std::iter::once(forked).chain(follows) {
-        let record = Record { seq: conversation.stage().head().next(), at: now, event };
-        conversation.apply(&record);
-        copy.push(record);
-    }
+    let conversation = Conversation::replay(&copy)?;
     if let Some(what) = conversation.stage().unread().first() {
         return Err(CannotFork::Unread(what.clone()));
     }
-    if let [Step::End(reason)] = conversation.next().as_slice() {
+    conversation.check_change(&change)?;
+    let follows = conversation.goes_on(&change);
+    let at = Seq(shared as u64);
+    let mut fork = Fork { conversation, records: copy, now };
+    fork.record([Event::Forked { version: VERSION, from, at, change: change.clone() }]);
+    fork.record(follows);
+    let is_edited = edit.is_some();
+    if let Some((edited, words)) = edit {
+        fork.record(edited.to(&fork.conversation, &words)?);
+    }
+    for note in &change.notes {
+        fork.record(fork.conversation.on_note(note)?);
+    }
+    // With other words it is another session, even if they are the last.
+    if let ([Step::End(reason)], false) = (fork.conversation.next().as_slice(), is_edited) {
         return Err(CannotFork::Complete(at, *reason));
     }
-    Ok((conversation, copy))
+    Ok((fork.conversation, fork.records))
+}
+
+/// The journal as it comes about.
+struct Fork {
+    conversation: Conversation,
+    records: Vec<Record>,
+    now: Timestamp,
+}
+
+impl Fork {
+    fn record(&mut self, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            let record = Record { seq: self.conversation.stage().head().next(), at: self.now, event };
+            self.conversation.apply(&record);
+            self.records.push(record);
+        }
+    }
+}
+
+/// The places of the records that were decided together with this one.
+fn decision_at(records: &[Record], at: Seq) -> Range<usize> {
+    let (before, after) = records.split_at(at.0 as usize);
+    let start = before.iter().rposition(|record| !record.event.is_consequence()).unwrap_or_default();
+    let consequences = after.iter().take_while(|record| record.event.is_consequence()).count();
+    start..before.len() + consequences
+}
+
+/// A line that is to read otherwise.
+enum Edited {
+    OfAgent {
+        /// What was answered, or failed, when the line was said.
+        ask: AskId,
+        line: Box<Line>,
+        /// The reply that brought it.
+        reply: Arc<str>,
+    },
+    OfPerson {
+        who: PersonId,
+        origin: Origin,
+    },
+}
+
+impl Edited {
+    fn at(records: &[Record], at: Seq, decision: Range<usize>) -> Result<Edited, CannotFork> {
+        if let Event::HumanSpoke { who, origin, .. } = &records[decision.start].event {
+            // The key stands for the words as they were.
+            return Ok(Edited::OfPerson { who: who.clone(), origin: Origin { key: None, ..origin.clone() } });
+        }
+        let spoken = records[decision.clone()].iter().find_map(|record| match &record.event {
+            Event::LineSpoken { speaker: Speaker::Agent(_), ask: Some(ask), .. } => Some((record.seq, ask)),
+            _ => None,
+        });
+        let (Some((seq, of_line)), Some(ask)) = (spoken, records[decision.start].event.ask()) else {
+            return Err(CannotFork::NoLine(at));
+        };
+        let reply = records[..decision.end].iter().rev().find_map(|record| match &record.event {
+            Event::Answered { ask, text, .. } if ask == of_line => Some(text.clone()),
+            _ => None,
+        });
+        let whole = Conversation::replay(&records[..decision.end])?;
+        let line = whole.stage().transcript().lines().iter().find(|line| line.seq == seq).cloned();
+        let line = line.ok_or(CannotFork::NoLine(at))?;
+        Ok(Edited::OfAgent { ask: ask.clone(), line: Box::new(line), reply: reply.unwrap_or_default() })
+    }
+
+    /// What is said and decided instead.
+    fn to(self, conversation: &Conversation, words: &str) -> Result<Vec<Event>, CannotFork> {
+        match self {
+            Edited::OfPerson { who, origin } => Ok(conversation.on_human_edit(who, words, origin)?),
+            Edited::OfAgent { ask, line, reply } => {
+                let events = conversation.on_edit(ask, &line, &reply, words)?;
+                let reads = events.iter().find_map(|event| match event {
+                    Event::LineSpoken { speaker: Speaker::Agent(_), text, .. } => Some(text.clone()),
+                    _ => None,
+                });
+                let reads = reads.unwrap_or_default();
+                let is_so = reads.split_whitespace().eq(words.split_whitespace());
+                if is_so { Ok(events) } else { Err(CannotFork::ReadsOtherwise(reads)) }
+            }
+        }
+    }
 }

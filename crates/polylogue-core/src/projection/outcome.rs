@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -17,16 +18,19 @@ use crate::{
     setup::ModelRef,
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
+    #[schemars(extend("const" = "result"))]
     r#type: &'static str,
     pub session_id: SessionId,
     pub format: Arc<str>,
     pub title: Arc<str>,
     pub status: Status,
     pub reason: Option<Reason>,
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
+    #[schemars(extend("format" = "date-time"))]
     pub ended_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
@@ -41,8 +45,9 @@ pub struct Outcome {
     pub unread: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SessionStatus")]
 pub enum Status {
     Running,
     /// For a person.
@@ -63,20 +68,20 @@ impl Status {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkedFrom {
     pub session_id: SessionId,
     pub seq: Seq,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OutcomeAgent {
     pub name: AgentId,
     pub model: ModelRef,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutcomeLine {
     pub seq: Seq,
@@ -100,7 +105,7 @@ pub struct OutcomeLine {
     pub audio_path: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Costs {
     pub total_tokens: u64,
@@ -116,7 +121,7 @@ pub struct Costs {
     pub unpriced: BTreeSet<ModelRef>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SpeechCosts {
     pub clips: u64,
@@ -143,7 +148,7 @@ impl SpeechCosts {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCosts {
     pub calls: u64,
@@ -156,7 +161,7 @@ pub struct AgentCosts {
 }
 
 /// A call that failed for good.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OutcomeError {
     pub seq: Seq,
     pub agent: AgentId,

@@ -28,6 +28,34 @@ pub fn own_line<'a>(text: &'a str, speaker: &str, others: &[&str], repairs: &mut
     if own.is_empty() { text } else { own }
 }
 
+/// As much of a text that is still arriving as cannot turn out to be a name before a line. Names that stand there
+/// with nothing after them yet are left out too.
+pub(crate) fn settled<'a>(text: &'a str, names: &[&str]) -> &'a str {
+    let mut text = text.trim_end();
+    while !text.is_empty() {
+        let start = text.rfind('\n').map_or(0, |at| at + 1);
+        if !may_be_name(&text[start..], names) {
+            break;
+        }
+        text = text[..start].trim_end();
+    }
+    text
+}
+
+/// Whether a line is nothing but names with their colons, the last of them perhaps in part.
+fn may_be_name(line: &str, names: &[&str]) -> bool {
+    let mut line = line;
+    while let Some(rest) = names.iter().find_map(|name| after_prefix(line, name)) {
+        line = rest;
+    }
+    let bare = line.trim_start_matches(DECORATION);
+    let begins = |name: &&str| match strip_ignoring_case(bare, name) {
+        Some(rest) => rest.trim_start_matches(DECORATION).is_empty(),
+        None => strip_ignoring_case(name, bare).is_some(),
+    };
+    bare.is_empty() || names.iter().any(begins)
+}
+
 /// What follows `name:` at the start of a line, past decoration such as `**name:**`.
 pub(crate) fn after_prefix<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let bare = line.trim_start_matches(DECORATION);

@@ -14,7 +14,7 @@ use polylogue_core::{
     ledger::Usage,
     line::{Clip, Delivery, LineKind, Speaker, SpeechBill},
     room::{CallId, RoomCall, Target},
-    setup::{Agent, Cast, Change, FormatSetup, Limits, Recast, Sampling},
+    setup::{Agent, Cast, Change, FormatSetup, Limits, Note, Recast, Sampling},
     text::reply::Repair,
 };
 
@@ -98,7 +98,16 @@ fn following(event: &Event) -> Option<Event> {
     match event {
         Event::Started { .. } => {
             let recast = vec![Recast { agent: agent(), model: "a/b".parse().expect("a model"), price: None }];
-            let change = Change { limits: Some(Limits::default()), max_rounds: Some(9), recast, speech: Some(false) };
+            let note = Note { to: Some(agent()), text: "nöte".into() };
+            let change = Change {
+                limits: Some(Limits::default()),
+                max_rounds: Some(9),
+                recast,
+                speech: Some(false),
+                personas: [(agent(), "persöna".into())].into(),
+                edit: Some("wörds".into()),
+                notes: vec![note],
+            };
             Some(Event::Forked { version: VERSION, from: id(0), at: Seq(7), change })
         }
         Event::Forked { .. } => {
@@ -119,6 +128,7 @@ fn following(event: &Event) -> Option<Event> {
                 retries: 1,
                 repairs,
                 is_full: true,
+                is_edited: true,
             })
         }
         Event::Answered { .. } => {

@@ -114,4 +114,8 @@ pub(super) async fn are_forgotten_for_good(journal: &dyn Store) {
     assert_eq!(texts(journal, "Zoë 🎭", None).await, ["first", "again"]);
     let kept = journal.read_all(id(2)).await.expect("the journal");
     assert!(kept.iter().any(|record| record.event == remembers("Zoë 🎭", "earlier")), "the journal is as it was");
+    // With a session its memories go; what a fork brought along was the other's.
+    assert_eq!(journal.delete(id(1)).await, Ok(true));
+    assert_eq!(texts(journal, "Zoë 🎭", None).await, ["again"]);
+    assert_eq!(texts(journal, "gpt", None).await, ["otherwise"]);
 }

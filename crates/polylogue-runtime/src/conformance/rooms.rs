@@ -16,6 +16,7 @@ pub(super) async fn rooms(open: impl AsyncFn() -> Arc<dyn Store>) {
     a_room_is_read_in_the_order_of_its_appends(&*open().await).await;
     what_is_not_appended_is_not_in_its_room(&*open().await).await;
     the_newest_room_is_listed_first(&*open().await).await;
+    what_is_deleted_is_in_no_room(&*open().await).await;
     many_who_write_at_once_are_in_one_order(open().await).await;
 }
 
@@ -74,16 +75,16 @@ async fn what_is_not_appended_is_not_in_its_room(journal: &dyn Store) {
     let of_another = journal.append(id(2), records(0, 200, [started_in("lobby", id(3))]), NODE).await;
     assert!(matches!(of_another, Err(JournalError::Failed(_))), "{of_another:?}");
     assert_eq!(read(journal, "lobby").await.len(), 1);
-    assert_eq!(journal.rooms(9).await.expect("a list")[0].last_at, Timestamp(100));
+    assert_eq!(journal.rooms(None, 9).await.expect("a list")[0].last_at, Timestamp(100));
 }
 
 async fn the_newest_room_is_listed_first(journal: &dyn Store) {
-    assert_eq!(journal.rooms(9).await, Ok(Vec::new()));
+    assert_eq!(journal.rooms(None, 9).await, Ok(Vec::new()));
     for (n, name, at) in [(1, "one", 300), (2, "two", 100), (3, "three", 200), (4, "one", 50)] {
         journal.append(id(n), records(0, at, [started_in(name, id(n)), said("a")]), NODE).await.expect("a new session");
     }
     let listed = async |limit| {
-        let rooms = journal.rooms(limit).await.expect("a list").into_iter();
+        let rooms = journal.rooms(None, limit).await.expect("a list").into_iter();
         rooms.map(|summary| summary.room.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(listed(9).await, ["three", "two", "one"]);
@@ -93,7 +94,28 @@ async fn the_newest_room_is_listed_first(journal: &dyn Store) {
     assert_eq!(listed(0).await, Vec::<String>::new());
     let (started_at, last_at, head) = (Timestamp(300), Timestamp(400), RoomPlace(5));
     let expected = RoomSummary { room: room("one"), started_at, last_at, head };
-    assert_eq!(journal.rooms(1).await, Ok(vec![expected]));
+    assert_eq!(journal.rooms(None, 1).await, Ok(vec![expected.clone()]));
+    let place = expected.place();
+    assert_eq!(place.to_string().parse(), Ok(place.clone()), "a place is read as it is written");
+    let later = journal.rooms(Some(&place), 9).await.expect("a list").into_iter();
+    assert_eq!(later.map(|summary| summary.room.to_string()).collect::<Vec<_>>(), ["three", "two"]);
+}
+
+async fn what_is_deleted_is_in_no_room(journal: &dyn Store) {
+    for (n, at) in [(1, 100), (2, 200)] {
+        journal.append(id(n), records(0, at, [started_in("lobby", id(n))]), NODE).await.expect("a new session");
+    }
+    journal.append(id(1), records(1, 300, [said("a")]), NODE).await.expect("it follows");
+    assert_eq!(journal.delete(id(1)).await, Ok(true));
+    let places = async || read(journal, "lobby").await.into_iter().map(|(place, ..)| place).collect::<Vec<_>>();
+    assert_eq!(places().await, [2], "the others keep their places");
+    assert_eq!(journal.room_head(&room("lobby")).await, Ok(RoomPlace(3)));
+    journal.append(id(2), records(1, 400, [said("b")]), NODE).await.expect("it follows");
+    assert_eq!(places().await, [2, 4], "no place is given twice");
+    assert_eq!(journal.delete(id(2)).await, Ok(true));
+    assert_eq!(journal.rooms(None, 9).await, Ok(Vec::new()), "nothing is left of it");
+    journal.append(id(3), records(0, 500, [started_in("lobby", id(3))]), NODE).await.expect("a new session");
+    assert_eq!(places().await, [5]);
 }
 
 async fn many_who_write_at_once_are_in_one_order(journal: Arc<dyn Store>) {

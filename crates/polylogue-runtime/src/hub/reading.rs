@@ -74,7 +74,10 @@ impl Hub {
     /// The same session with what has been recorded since: another process may have gone on with it.
     pub(super) async fn caught_up(&self, mut conversation: Conversation) -> Result<Conversation, HubError> {
         let (id, head) = (conversation.stage().setup().id, conversation.stage().head());
-        self.records_after(id, head).await?.iter().for_each(|record| conversation.apply(record));
+        // Its last record is read again, because another process may also have deleted the session.
+        let records = self.records_after(id, Seq(head.0.saturating_sub(1))).await?;
+        let (_, more) = records.split_first().ok_or(HubError::NoSuchSession(id))?;
+        more.iter().for_each(|record| conversation.apply(record));
         Ok(conversation)
     }
 

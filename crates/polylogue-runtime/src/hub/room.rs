@@ -17,7 +17,7 @@ const MAX_LOOK: u64 = 1_024;
 impl Hub {
     /// Every event of a room after the one with this number: what is recorded, then what happens.
     pub fn listen(&self, room: RoomId, heard: u64) -> RoomSubscription {
-        RoomSubscription::new(&self.inner.ports, &self.inner.bells, room, heard)
+        RoomSubscription::new(&self.inner.ports, &self.inner.bells, &self.inner.channels, room, heard)
     }
 
     /// The number after which exactly so many events of the room follow, as it stands; 0 when it has no more.
@@ -54,7 +54,9 @@ impl Hub {
         while before > head.saturating_sub(MAX_LOOK) {
             let start = before.saturating_sub(STEP);
             let records = ports.rooms.read_room(room, RoomPlace(start), (before - start) as usize).await?;
-            if !records.iter().rev().all(|entry| recent.add(entry.session, &entry.record)) {
+            // Where a session was deleted, so many records reach beyond what was looked through before.
+            let records = records.iter().filter(|entry| entry.place.0 <= before);
+            if !records.rev().all(|entry| recent.add(entry.session, &entry.record)) {
                 break;
             }
             before = start;

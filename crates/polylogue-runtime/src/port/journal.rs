@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Reason, Record, Timestamp,
+    Reason, Record, Setup, Timestamp,
     event::Unreadable,
     id::{Seq, SessionId},
     projection::Status,
+    room::RoomId,
 };
 
 use super::nodes::{MAX_TAKEOVERS, NodeId};
@@ -29,11 +30,23 @@ pub trait Journal: Send + Sync {
     /// At most `limit` records after `after`, in order. An unknown session has none.
     async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError>;
 
+    /// The sessions that are looked for, the newest first.
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError>;
+
     /// The newest sessions first.
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError>;
+    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
+        self.search(&Search { limit, ..Search::default() }).await
+    }
 
     /// Sessions whose id as it is displayed begins so, in small letters or capitals, at most `limit`.
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError>;
+
+    /// Removes a session and all that is kept of it, and tells whether it was there. While a node that is alive owns
+    /// it, nothing is removed ([`JournalError::Owned`]). What was forked from it stays as it is.
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError>;
+
+    /// The sessions that are there and were forked from one of these, at whatever remove.
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError>;
 
     /// Makes again what is made of a journal beside it when its session ends: the process that ended it may have died
     /// before that. A store by itself makes nothing.
@@ -54,6 +67,54 @@ pub trait Journal: Send + Sync {
     }
 }
 
+/// Which sessions are looked for. What is left out does not matter.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Search {
+    pub format: Option<String>,
+    pub status: Option<Status>,
+    /// Words that the title has in it, in small letters or capitals.
+    pub text: Option<String>,
+    /// Only what comes in the list after the session that is here.
+    pub before: Option<ListPlace>,
+    pub limit: usize,
+}
+
+impl Search {
+    /// Whether a session is looked for, wherever in the list it stands.
+    pub fn finds(&self, summary: &Summary) -> bool {
+        self.format.as_ref().is_none_or(|format| *format == summary.format)
+            && self.status.is_none_or(|status| status == summary.status())
+            && self.text.as_ref().is_none_or(|text| summary.title.to_lowercase().contains(&text.trim().to_lowercase()))
+    }
+}
+
+/// Where in the list a session stands: the newest is first, and of two of the same time the one with the higher id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListPlace {
+    pub last_at: Timestamp,
+    pub id: SessionId,
+}
+
+impl std::fmt::Display for ListPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.last_at.0, self.id)
+    }
+}
+
+impl std::str::FromStr for ListPlace {
+    type Err = NoPlace;
+
+    fn from_str(text: &str) -> Result<ListPlace, NoPlace> {
+        let (at, id) = text.split_once('.').ok_or(NoPlace)?;
+        let last_at = at.parse().ok().filter(|at| i64::try_from(*at).is_ok()).map(Timestamp).ok_or(NoPlace)?;
+        Ok(ListPlace { last_at, id: id.parse().map_err(|_| NoPlace)? })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is no place in a list: send back what the page before named as `next`")]
+pub struct NoPlace;
+
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
@@ -61,6 +122,10 @@ pub struct Summary {
     pub format: String,
     /// At most [`Summary::MAX_TITLE_CHARS`] of it.
     pub title: String,
+    /// Who takes part, agents first and then people, as it was set up.
+    pub cast: Vec<String>,
+    /// Where it answers in a room.
+    pub room: Option<RoomId>,
     /// When it began; for a fork, when it was forked.
     pub started_at: Timestamp,
     pub last_at: Timestamp,
@@ -77,6 +142,17 @@ pub struct Summary {
 
 impl Summary {
     pub const MAX_TITLE_CHARS: usize = 200;
+
+    /// What a list shows of a session's beginning: its title, and who takes part.
+    pub fn of_setup(setup: &Setup) -> (String, Vec<String>) {
+        let title = setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect();
+        let agents = setup.cast.agents().iter().map(|agent| agent.name.to_string());
+        (title, agents.chain(setup.cast.people().iter().map(ToString::to_string)).collect())
+    }
+
+    pub fn place(&self) -> ListPlace {
+        ListPlace { last_at: self.last_at, id: self.id }
+    }
 
     pub fn status(&self) -> Status {
         match (self.reason, self.is_waiting, self.is_owned) {

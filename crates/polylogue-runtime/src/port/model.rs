@@ -2,7 +2,10 @@
 
 use std::{
     fmt, mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -79,6 +82,8 @@ pub struct Reply {
 #[derive(Clone)]
 pub struct Deltas {
     arrived: Arc<Mutex<Arrived>>,
+    /// How often the text has changed.
+    changes: Arc<AtomicU64>,
     watch: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -118,7 +123,7 @@ impl Deltas {
     pub const MAX_KEPT: usize = 256 * 1024;
 
     pub fn new(watch: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Deltas { arrived: Arc::default(), watch: Arc::new(watch) }
+        Deltas { arrived: Arc::default(), changes: Arc::default(), watch: Arc::new(watch) }
     }
 
     /// Text that nobody watches.
@@ -131,6 +136,7 @@ impl Deltas {
         let mut arrived = self.lock();
         if arrived.text.len() < Self::MAX_KEPT {
             arrived.text.push_str(text);
+            self.changes.fetch_add(1, Ordering::SeqCst);
         }
         drop(arrived);
         (self.watch)(text);
@@ -159,7 +165,19 @@ impl Deltas {
 
     /// Takes what has arrived, leaving nothing for the next try.
     pub fn take(&self) -> Arrived {
-        mem::take(&mut *self.lock())
+        let mut arrived = self.lock();
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        mem::take(&mut *arrived)
+    }
+
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// Reads what has arrived in this try, with the number of the change that it is as of.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(u64, &str) -> T) -> T {
+        let arrived = self.lock();
+        read(self.changes(), &arrived.text)
     }
 
     pub(crate) fn signs(&self) -> Signs {

@@ -9,7 +9,7 @@ use polylogue_core::{
 };
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub(crate) enum Breaks {
     Nowhere,
     OnAnswers,
@@ -23,7 +23,7 @@ pub(crate) enum Breaks {
 }
 
 /// Asks one agent once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub(crate) struct Fragile {
     pub(crate) breaks: Breaks,
 }

@@ -3,6 +3,7 @@
 pub mod chorus;
 pub mod collaboration;
 pub mod discussion;
+pub mod interview;
 pub mod scene;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -15,5 +16,6 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(chorus::routes())
         .merge(collaboration::routes())
         .merge(discussion::routes())
+        .merge(interview::routes())
         .merge(scene::routes())
 }

@@ -7,12 +7,17 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
-use polylogue_core::format::{
-    Format,
-    scene::{self, PlayedScene, SceneReport},
+use polylogue_core::{
+    format::{
+        Format,
+        scene::{self, AgentMode, PlayedScene, SceneReport, Scheduled},
+    },
+    id::AgentId,
+    setup::Note,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -21,10 +26,16 @@ use crate::{
     house::{FormatRequest, Request},
     json::Body,
     route::sessions::{Begun, find},
+    schema::{described, stand_ins},
 };
 
+/// What the routes answer with that core writes.
+mod body {
+    super::stand_ins!(SceneReport = polylogue_core::format::scene::SceneReport);
+}
+
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(begin)).routes(routes!(report))
+    OpenApiRouter::new().routes(routes!(begin)).routes(routes!(report)).routes(routes!(direct))
 }
 
 /// What is needed to play a scene.
@@ -41,50 +52,90 @@ impl FormatRequest for SceneRequest {
 }
 
 /// A scene file, and its characters where they are not the house's own. The process that plays it reads the
-/// fields: they are listed here for those who write one.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+/// fields: they are listed here for those who write one, and a test beside the reader holds this list to it.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[allow(dead_code, reason = "it only describes")]
 struct SceneFile {
-    #[schema(max_length = 100, example = "quick-apology")]
+    #[schemars(length(max = 100), example = "quick-apology")]
     name: String,
     /// Context and goals
-    #[schema(max_length = 20_000, example = "Bob apologizes to Alice for being late. Alice accepts.")]
+    #[schemars(length(max = 20_000), example = "Bob apologizes to Alice for being late. Alice accepts.")]
     prompt: String,
     /// Two to five, by the names of their files
-    #[schema(min_items = 2, max_items = 5, example = json!(["alice", "bob"]))]
+    #[schemars(length(min = 2, max = 5), example = ["alice", "bob"])]
     characters: Vec<String>,
     /// Who plays the first beat alone
     initial_speaker: Option<String>,
     /// After how many beats it ends at the latest; 50 if left out
-    #[schema(minimum = 1, maximum = 1000)]
+    #[schemars(range(min = 1, max = 1000))]
     max_beats: Option<u32>,
     goal: Option<String>,
     setting: Option<String>,
     /// The language that the characters speak
     language: Option<String>,
-    /// `thread` or `fresh`
-    agent_mode: Option<String>,
-    /// The moderator's model, or `{"model", "fallback"}`
-    #[schema(value_type = Option<Object>)]
-    moderator: Option<Value>,
-    /// `auto`, `off`, or a list of `{"beat", "text"}`
-    #[schema(value_type = Option<Object>)]
-    events: Option<Value>,
+    agent_mode: Option<AgentMode>,
+    moderator: Option<SceneModerator>,
+    events: Option<SceneEvents>,
     /// The story that it is part of: its characters remember the scenes before
     story: Option<String>,
-    /// `on` or `off`
-    #[schema(value_type = Option<Object>)]
-    memory: Option<Value>,
+    memory: Option<Switch>,
     seed: Option<u64>,
     /// Whether lines become clips
-    speech: Option<bool>,
+    speech: Option<Switch>,
     /// Characters in Markdown, by their names; those that are not here are the house's own
     agents: Option<BTreeMap<String, String>>,
 }
 
+/// The moderator's model, or both its model and who stands in for it.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it only describes")]
+enum SceneModerator {
+    Model(String),
+    Models { model: Option<String>, fallback: Option<String> },
+}
+
+/// From the moderator (`auto`), none (`off`), or these.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it only describes")]
+enum SceneEvents {
+    Source(EventSource),
+    Given(bool),
+    At(Vec<Scheduled>),
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code, reason = "it only describes")]
+enum EventSource {
+    Auto,
+    Off,
+}
+
+/// A switch, as a word or as true and false.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it only describes")]
+enum Switch {
+    Word(OnOff),
+    Value(bool),
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code, reason = "it only describes")]
+enum OnOff {
+    On,
+    Off,
+}
+
+described!(taken: SceneFile);
+
 /// Play a scene
-#[utoipa::path(post, path = "/v1/scenes", tag = "scenes", request_body = SceneFile, responses(
+#[utoipa::path(post, path = "/v1/scenes", tag = "scenes", operation_id = "playScene",
+    request_body = SceneFile, responses(
     (status = 202, description = "It plays: `/v1/sessions/{id}/events` shows it live", body = Begun),
     (status = "4XX", description = "`INVALID_CONFIG` names everything that is wrong with the file, \
         `CHARACTER_LOAD_ERROR` the character that is not there", body = ErrorBody),
@@ -104,8 +155,9 @@ async fn begin(State(app): State<App>, Body(mut file): Body<Value>) -> Result<(S
 }
 
 /// How a scene goes, in figures: moods, relationships, progress and costs, beat by beat
-#[utoipa::path(get, path = "/v1/sessions/{id}/scene", tag = "scenes", params(("id" = String, Path)), responses(
-    (status = 200, description = "What `metadata.json` holds, while it plays too", body = Object),
+#[utoipa::path(get, path = "/v1/sessions/{id}/scene", tag = "scenes", operation_id = "showScene",
+    params(("id" = String, Path, format = "uuid")), responses(
+    (status = 200, description = "What `metadata.json` holds, while it plays too", body = body::SceneReport),
     (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 async fn report(State(app): State<App>, Path(id): Path<String>) -> Result<Json<SceneReport>, Refusal> {
@@ -113,4 +165,44 @@ async fn report(State(app): State<App>, Path(id): Path<String>) -> Result<Json<S
     let played = PlayedScene::of(&records);
     let played = played.ok_or_else(|| Refusal::new(Code::Conflict, "the session is not a scene"))?;
     Ok(Json(SceneReport::of(&played)))
+}
+
+described!(taken: Direct);
+
+/// What a director wants.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "DirectRequest")]
+struct Direct {
+    /// A note to the characters, which the transcript does not show
+    #[schemars(length(min = 1, max = 2000))]
+    note: Option<String>,
+    /// Whom the note is for alone; left out, it is for all
+    to: Option<AgentId>,
+    /// Something that happens in the world
+    #[schemars(length(min = 1, max = 2000))]
+    event: Option<String>,
+}
+
+/// Direct a scene that is being played
+#[utoipa::path(post, path = "/v1/sessions/{id}/direct", tag = "scenes", operation_id = "directScene",
+    params(("id" = String, Path, format = "uuid")),
+    request_body = Direct, responses(
+        (status = 202, description = "It is recorded, and heard from the next update on", body = Begun),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+    )
+)]
+async fn direct(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Body(direct): Body<Direct>,
+) -> Result<(StatusCode, Json<Begun>), Refusal> {
+    let id = find(&id)?;
+    if direct.note.is_none() && direct.event.is_none() {
+        return Err(Refusal::request("nothing is directed: name `note` or `event`"));
+    }
+    let Direct { note, to, event } = direct;
+    let note = note.map(|text| Note { to, text: text.into() });
+    app.hub.propose(id, scene::Decision::directed(note, event.as_deref())).await?;
+    Ok((StatusCode::ACCEPTED, Json(Begun::of(id))))
 }

@@ -1,6 +1,7 @@
 //! `GET /v1/audio/…`: clips and manifests, whole or in part, and nothing outside their folder.
 
 use std::{
+    borrow::Cow,
     io::SeekFrom,
     path::{Path as FilePath, PathBuf},
 };
@@ -11,6 +12,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use tokio::{
     fs::{self, File},
     io::{AsyncReadExt, AsyncSeekExt},
@@ -20,15 +22,32 @@ use tokio_util::io::ReaderStream;
 use crate::{
     app::App,
     error::{ErrorBody, Refusal},
+    format::chorus::body::Manifest,
+    schema::described,
 };
 
+/// Bytes, as they are in the file.
+struct Bytes;
+
+impl JsonSchema for Bytes {
+    fn schema_name() -> Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "binary" })
+    }
+}
+
+described!(sent: Bytes);
+
 /// A clip, whole or in part
-#[utoipa::path(get, path = "/v1/audio/{audioPath}", tag = "chorus",
+#[utoipa::path(get, path = "/v1/audio/{audioPath}", tag = "chorus", operation_id = "readFile",
     params(("audioPath" = String, Path, description = "As an event or a result names it"),
         ("Range" = Option<String>, Header, example = "bytes=0-1023")),
     responses(
-        (status = 200, content_type = "audio/wav", body = Vec<u8>),
-        (status = 206, content_type = "audio/wav", body = Vec<u8>),
+        (status = 200, description = "The whole file", content((Bytes = "audio/wav"), (Manifest = "application/json"))),
+        (status = 206, description = "A part of it", content((Bytes = "audio/wav"), (Bytes = "application/json"))),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]

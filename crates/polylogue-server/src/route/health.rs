@@ -8,32 +8,38 @@ use axum::{
     http::{StatusCode, header},
     response::IntoResponse,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::timeout;
-use utoipa::ToSchema;
 
 use crate::{
     app::App,
     error::{Code, ErrorBody, Refusal},
+    schema::described,
 };
 
 /// How long the store may take to be called ready.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Health {
     status: &'static str,
 }
 
+described!(sent: Health);
+
 /// Whether the process answers at all
-#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Health)))]
+#[utoipa::path(get, path = "/healthz", tag = "health", operation_id = "isAlive", responses(
+    (status = 200, body = Health), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
 pub(super) async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
 /// Whether it can take work: the store can be written, and it is not about to end
-#[utoipa::path(get, path = "/readyz", tag = "health", responses(
+#[utoipa::path(get, path = "/readyz", tag = "health", operation_id = "isReady", responses(
     (status = 200, body = Health), (status = 503, body = ErrorBody),
+    (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 pub(super) async fn ready(State(app): State<App>) -> Result<Json<Health>, Refusal> {
     let unready = |why: String| {
@@ -51,8 +57,9 @@ pub(super) async fn ready(State(app): State<App>) -> Result<Json<Health>, Refusa
 }
 
 /// Counts for Prometheus
-#[utoipa::path(get, path = "/metrics", tag = "health", responses(
+#[utoipa::path(get, path = "/metrics", tag = "health", operation_id = "readMetrics", responses(
     (status = 200, content_type = "text/plain", body = String),
+    (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";

@@ -1,6 +1,6 @@
 //! `/v1/sessions`: the recorded conversations.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Json,
@@ -10,94 +10,38 @@ use axum::{
 };
 use polylogue_core::{
     Conversation, Event, Reason, Setup,
-    id::{Seq, SessionId},
+    id::{AgentId, Seq, SessionId},
     projection::{self, Outcome},
-    setup::Change,
+    setup::{Change, Note},
 };
-use polylogue_runtime::port::Summary;
+use polylogue_runtime::HubError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     app::App,
-    error::{ErrorBody, Refusal},
+    error::{Code, ErrorBody, Refusal},
     json::Body,
+    schema::{described, stand_ins},
     stream,
 };
 
-/// A session in the list.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Listed {
-    session_id: String,
-    format: String,
-    title: String,
-    /// `running`, `waiting` for a person, `left` by its process so that nobody runs it, or `ended`
-    status: &'static str,
-    /// Whether it ended those who went on with it, so that nobody does any more unless it is resumed by hand
-    is_left_alone: bool,
-    #[schema(value_type = Option<String>)]
-    reason: Option<Reason>,
-    started_at: String,
-    last_at: String,
-    /// How many records its journal has.
-    head: u64,
-}
+described!(sent: Stopped, Begun);
+described!(taken: Fork, Resume);
 
-impl From<Summary> for Listed {
-    fn from(summary: Summary) -> Listed {
-        let (status, is_left_alone) = (summary.status().as_str(), summary.is_left_alone());
-        Listed {
-            session_id: summary.id.to_string(),
-            format: summary.format,
-            title: summary.title,
-            status,
-            is_left_alone,
-            reason: summary.reason,
-            started_at: summary.started_at.to_string(),
-            last_at: summary.last_at.to_string(),
-            head: summary.head.0,
-        }
-    }
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct List {
-    sessions: Vec<Listed>,
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Limit {
-    /// How many at most
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<usize>,
-}
-
-impl Limit {
-    pub(crate) fn checked(self) -> Result<usize, Refusal> {
-        let limit = self.limit.unwrap_or(100);
-        let is_good = (1..=1_000).contains(&limit);
-        if is_good { Ok(limit) } else { Err(Refusal::request("`limit` must be from 1 to 1000")) }
-    }
-}
-
-/// The recorded conversations, the newest first
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Limit), responses(
-    (status = 200, body = List), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
-))]
-pub(super) async fn list(
-    State(app): State<App>,
-    limit: Result<Query<Limit>, QueryRejection>,
-) -> Result<Json<List>, Refusal> {
-    let sessions = app.journal.sessions(query(limit)?.checked()?).await?;
-    Ok(Json(List { sessions: sessions.into_iter().map(Listed::from).collect() }))
+/// What the routes answer with that core writes.
+mod body {
+    super::stand_ins!(Outcome = polylogue_core::projection::Outcome,
+        SessionStreamEvent = crate::stream::StreamEvent<polylogue_core::Record, crate::stream::Nowhere>,
+    );
 }
 
 /// One of them: what was said, by whom, what it cost, why it ended
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path)), responses(
-    (status = 200, body = Object), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "showSession",
+    params(("id" = String, Path, format = "uuid")), responses(
+    (status = 200, body = body::Outcome), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Outcome>, Refusal> {
     Ok(Json(app.hub.outcome(&conversation(&app, &id).await?).await?))
@@ -108,15 +52,18 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
 pub(crate) struct After {
     /// Only what comes after this sequence number; `Last-Event-ID` goes before it.
     pub(crate) from: Option<u64>,
+    /// Whether words are sent as they are written, in events `delta` and `waiting` without an id
+    #[serde(default)]
+    pub(crate) live: bool,
 }
 
 /// Its journal, as it is and as it goes on
-#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions",
-    params(("id" = String, Path), After,
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "sessions", operation_id = "followSession",
+    params(("id" = String, Path, format = "uuid"), After,
         ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this record")),
     responses(
         (status = 200, description = "Records of the journal; ends after the session's last",
-            content_type = "text/event-stream", body = serde_json::Value),
+            content_type = "text/event-stream", body = body::SessionStreamEvent),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]
@@ -127,21 +74,23 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let id = find(&id)?;
-    let after = stream::place(&headers, query(from)?.from)?;
+    let After { from, live } = query(from)?;
+    let after = stream::place(&headers, from)?;
     setup_of(&app, id).await?;
-    Ok(stream::journal(&app, id, after))
+    Ok(stream::journal(&app, id, after, live))
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stopped {
+    #[schemars(with = "SessionId")]
     session_id: String,
-    #[schema(value_type = String)]
     reason: Reason,
 }
 
 /// Stop it: what is under way is dropped, what had arrived is kept
-#[utoipa::path(post, path = "/v1/sessions/{id}/stop", tag = "sessions", params(("id" = String, Path)), responses(
+#[utoipa::path(post, path = "/v1/sessions/{id}/stop", tag = "sessions", operation_id = "stopSession",
+    params(("id" = String, Path, format = "uuid")), responses(
     (status = 200, body = Stopped), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Stopped>, Refusal> {
@@ -150,20 +99,61 @@ pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Resu
     Ok(Json(Stopped { session_id: session.to_string(), reason }))
 }
 
+/// Remove it, with its clips and files. What was forked from it stays
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "deleteSession",
+    params(("id" = String, Path, format = "uuid")), responses(
+    (status = 204, description = "It is gone"),
+    (status = 409, description = "It runs, or its files are just being made: stop it first", body = ErrorBody),
+    (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
+))]
+pub(super) async fn delete(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, Refusal> {
+    app.hub.delete(find(&id)?).await.map_err(|error| match error {
+        HubError::Running | HubError::Elsewhere => {
+            Refusal::new(Code::Conflict, "the session is running: stop it before it is deleted")
+        }
+        error => error.into(),
+    })?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// Where a new session goes its own way.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "ForkRequest")]
 pub(super) struct Fork {
     /// The last record that both share
-    #[schema(minimum = 1)]
+    #[schemars(range(min = 1))]
     at: u64,
     /// Another number of rounds, where the format counts them
     max_rounds: Option<u32>,
+    /// What the line at that record reads instead
+    edit: Option<String>,
+    /// What agents are told before their next turn
+    #[serde(default)]
+    notes: Vec<NoteRequest>,
+    /// Who agents are from there on, by their names
+    #[serde(default)]
+    personas: BTreeMap<AgentId, String>,
+    /// What plays agents from there on, by their names
+    #[serde(default)]
+    models: BTreeMap<AgentId, String>,
+    /// Whether lines become clips
+    speech: Option<bool>,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+/// Something that an agent is told.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NoteRequest {
+    /// Whom it is for; left out, it is for all
+    to: Option<AgentId>,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Begun {
+    #[schemars(with = "SessionId")]
     session_id: String,
 }
 
@@ -174,7 +164,8 @@ impl Begun {
 }
 
 /// Go on from an earlier place as a new session
-#[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", operation_id = "forkSession",
+    params(("id" = String, Path, format = "uuid")),
     request_body = Fork, responses(
         (status = 202, body = Begun), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
@@ -185,22 +176,35 @@ pub(super) async fn fork(
     Body(fork): Body<Fork>,
 ) -> Result<(StatusCode, Json<Begun>), Refusal> {
     let (id, new_id) = (find(&id)?, app.house.new_session_id()?);
-    let change = Change { max_rounds: fork.max_rounds, ..Change::default() };
+    let personas = fork.personas.into_iter().map(|(agent, persona)| (agent, persona.into()));
+    let change = Change {
+        recast: app.house.recast(fork.models)?,
+        max_rounds: fork.max_rounds,
+        edit: fork.edit.map(Into::into),
+        notes: fork.notes.into_iter().map(|NoteRequest { to, text }| Note { to, text: text.into() }).collect(),
+        personas: personas.collect(),
+        speech: fork.speech,
+        ..Change::default()
+    };
     app.hub.fork(id, Seq(fork.at), new_id, change).await?;
     app.metrics.sessions_started.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     Ok((StatusCode::ACCEPTED, Json(Begun::of(new_id))))
 }
 
 /// What may be different from here on.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "ResumeRequest")]
 pub(super) struct Resume {
     /// Another number of rounds or beats, where the format counts them
     max_rounds: Option<u32>,
+    /// Whether lines become clips
+    speech: Option<bool>,
 }
 
 /// Go on with one that was stopped, that met a bound, or whose process ended
-#[utoipa::path(post, path = "/v1/sessions/{id}/resume", tag = "sessions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/v1/sessions/{id}/resume", tag = "sessions", operation_id = "resumeSession",
+    params(("id" = String, Path, format = "uuid")),
     request_body = Resume, responses(
         (status = 202, body = Begun), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
@@ -211,7 +215,7 @@ pub(super) async fn resume(
     Body(resume): Body<Resume>,
 ) -> Result<(StatusCode, Json<Begun>), Refusal> {
     let id = find(&id)?;
-    app.hub.resume(id, Change { max_rounds: resume.max_rounds, ..Change::default() }).await?;
+    app.hub.resume(id, Change { max_rounds: resume.max_rounds, speech: resume.speech, ..Change::default() }).await?;
     Ok((StatusCode::ACCEPTED, Json(Begun::of(id))))
 }
 
@@ -235,10 +239,12 @@ pub(super) enum Form {
 }
 
 /// What was said, to be read
-#[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "sessions", params(("id" = String, Path), As),
+#[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "sessions", operation_id = "readTranscript",
+    params(("id" = String, Path, format = "uuid"), As),
     responses(
         (status = 200, description = "The transcript", content(
-            (String = "text/plain"), (String = "text/markdown"), (String = "text/vtt"), (Object = "application/json"))),
+            (String = "text/plain"), (String = "text/markdown"), (String = "text/vtt"),
+            (body::Outcome = "application/json"))),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]

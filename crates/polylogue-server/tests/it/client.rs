@@ -1,4 +1,5 @@
-//! A small HTTP client that can stop reading where a test wants it to.
+//! A small HTTP client that can stop reading where a test wants it to. Whatever it gets is held to the description
+//! of the API: an answer that is not described fails the test.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -7,6 +8,8 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
 };
+
+use crate::described::{API, Expected};
 
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -48,6 +51,9 @@ pub(crate) struct Opened {
     reader: BufReader<TcpStream>,
     is_chunked: bool,
     arrived: String,
+    /// What was asked, and what its answer must be by the description.
+    asked: String,
+    expected: Expected,
 }
 
 pub(crate) async fn open(at: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Opened {
@@ -75,7 +81,15 @@ pub(crate) async fn open(at: SocketAddr, method: &str, path: &str, headers: &[(&
         headers.insert(name.to_ascii_lowercase(), value.to_owned());
     }
     let is_chunked = headers.get("transfer-encoding").is_some_and(|encoding| encoding == "chunked");
-    Opened { status, headers, reader, is_chunked, arrived: String::new() }
+    let asked = format!("{method} {path} {status}");
+    let kind = headers.get("content-type").map_or("", String::as_str);
+    let expected = API.expected(method, path, status, kind).unwrap_or_else(|problem| panic!("{problem}"));
+    if (200..300).contains(&status) && !body.is_empty() {
+        let body = serde_json::from_str(body).expect("what was accepted is JSON");
+        API.check_request(method, path, &body).unwrap_or_else(|problem| panic!("the body of {asked}: {problem}"));
+    }
+    let expected = if method == "HEAD" { Expected::Other } else { expected };
+    Opened { status, headers, reader, is_chunked, arrived: String::new(), asked, expected }
 }
 
 impl Opened {
@@ -100,6 +114,7 @@ impl Opened {
         loop {
             while let Some(end) = self.arrived.find("\n\n") {
                 let block: String = self.arrived.drain(..end + 2).collect();
+                self.check(&block);
                 if let Some(event) = heard(&block) {
                     return Some(event);
                 }
@@ -107,6 +122,14 @@ impl Opened {
             let piece = self.piece().await?;
             self.arrived.push_str(std::str::from_utf8(&piece).expect("text"));
         }
+    }
+
+    /// Holds an event to the description, whether it has an id or not.
+    fn check(&self, block: &str) {
+        let Some((name, data)) = name_and_data(block) else { return };
+        let Expected::Events(schema) = &self.expected else { panic!("{}: no events are described", self.asked) };
+        let checked = API.check_event(schema, &name, &data);
+        checked.unwrap_or_else(|problem| panic!("an event of {}: {problem}", self.asked));
     }
 
     pub(crate) async fn events(mut self) -> Vec<Heard> {
@@ -123,14 +146,33 @@ impl Opened {
         while let Some(piece) = self.piece().await {
             body.extend(piece);
         }
+        match &self.expected {
+            Expected::Json(schema) => {
+                let body = serde_json::from_slice(&body).unwrap_or_else(|error| panic!("{}: {error}", self.asked));
+                API.check(schema, &body).unwrap_or_else(|problem| panic!("{}: {problem}", self.asked));
+            }
+            Expected::Events(_) => {
+                let text = String::from_utf8_lossy(&body);
+                text.split_inclusive("\n\n").for_each(|block| self.check(block));
+            }
+            Expected::Other => {}
+        }
         Answer { status: self.status, headers: self.headers, body }
     }
 }
 
 fn heard(block: &str) -> Option<Heard> {
-    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let data = serde_json::from_str(field("data:")?).expect("JSON");
-    Some(Heard { id: field("id:")?.parse().ok()?, name: field("event:").unwrap_or_default().to_owned(), data })
+    let (name, data) = name_and_data(block)?;
+    Some(Heard { id: field(block, "id:")?.parse().ok()?, name, data })
+}
+
+fn name_and_data(block: &str) -> Option<(String, Value)> {
+    let data = serde_json::from_str(field(block, "data:")?).expect("JSON");
+    Some((field(block, "event:").unwrap_or_default().to_owned(), data))
+}
+
+fn field<'a>(block: &'a str, name: &str) -> Option<&'a str> {
+    block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }
 
 pub(crate) async fn get(at: SocketAddr, path: &str) -> Answer {

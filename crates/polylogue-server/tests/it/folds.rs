@@ -21,7 +21,10 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     MemoryJournal,
-    port::{Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomRecord, RoomSummary, Rooms, Summary},
+    port::{
+        Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
+        Summary,
+    },
 };
 use serde_json::json;
 
@@ -49,12 +52,20 @@ impl Journal for Counted {
         Ok(records)
     }
 
-    async fn sessions(&self, limit: usize) -> Result<Vec<Summary>, JournalError> {
-        self.store.sessions(limit).await
+    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
+        self.store.search(search).await
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
         self.store.find(id_prefix, limit).await
+    }
+
+    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
+        self.store.delete(session).await
+    }
+
+    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+        self.store.forks(of).await
     }
 }
 
@@ -110,8 +121,8 @@ impl Rooms for Counted {
         self.store.room_head(room).await
     }
 
-    async fn rooms(&self, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
-        self.store.rooms(limit).await
+    async fn rooms(&self, before: Option<&RoomListPlace>, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+        self.store.rooms(before, limit).await
     }
 }
 

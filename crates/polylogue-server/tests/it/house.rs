@@ -79,6 +79,7 @@ pub(crate) struct Told {
     says: Box<Says>,
     sounds: Box<Sounds>,
     think: Duration,
+    write: Duration,
     speak: Duration,
     artifacts: PathBuf,
     pub(crate) moments: Mutex<Vec<Moment>>,
@@ -99,6 +100,10 @@ impl Model for Told {
         }
         self.note("ask", call.ask.id.turn, from);
         let text = (self.says)(&call.ask).ok_or_else(|| CallError::Refused("told to".to_owned()))?;
+        call.deltas.push(&text);
+        if !self.write.is_zero() {
+            sleep(self.write).await;
+        }
         Ok(Reply { text: text.into(), ..Reply::default() })
     }
 }
@@ -147,6 +152,8 @@ pub(crate) struct Wanted {
     pub(crate) says: Box<Says>,
     pub(crate) sounds: Box<Sounds>,
     pub(crate) think: Duration,
+    /// How long an answer takes that has been written.
+    pub(crate) write: Duration,
     pub(crate) speak: Duration,
     pub(crate) max_live: usize,
     pub(crate) journal: Arc<MemoryJournal>,
@@ -163,6 +170,7 @@ impl Wanted {
             says: Box::new(says),
             sounds: Box::new(|_, _| true),
             think: Duration::ZERO,
+            write: Duration::ZERO,
             speak: Duration::ZERO,
             max_live: 10_000,
             journal: Arc::default(),
@@ -180,9 +188,16 @@ impl Wanted {
         let folder = tempfile::tempdir().unwrap();
         let artifacts = folder.path().join("artifacts");
         std::fs::create_dir_all(&artifacts).unwrap();
-        let Wanted { says, sounds, think, speak, .. } = self;
-        let told =
-            Arc::new(Told { says, sounds, think, speak, artifacts: artifacts.clone(), moments: Mutex::default() });
+        let Wanted { says, sounds, think, write, speak, .. } = self;
+        let told = Arc::new(Told {
+            says,
+            sounds,
+            think,
+            write,
+            speak,
+            artifacts: artifacts.clone(),
+            moments: Mutex::default(),
+        });
         let ports = Ports::new(told.clone(), told.clone(), store.clone(), Arc::new(SystemClock));
         let hub = Hub::new(ports, HubSettings { max_live: self.max_live, retries: Retries::default() });
         let mut settings = Settings::new(artifacts);
@@ -237,11 +252,18 @@ struct TestHouse;
 impl TestHouse {
     fn chorus(&self, request: ChorusRequest) -> Result<Setup, Refusal> {
         let given = request.slots.unwrap_or_else(|| {
-            (1..=6).map(|slot_id| SlotRequest { slot_id, agent_id: format!("agent-{slot_id}") }).collect()
+            (1..=6)
+                .map(|slot_id| SlotRequest {
+                    slot_id,
+                    agent_id: format!("agent-{slot_id}"),
+                    persona: None,
+                    voice: None,
+                })
+                .collect()
         });
         let bad = |error: String| Refusal::request(error);
         let (mut slots, mut agents) = (Vec::new(), Vec::new());
-        for SlotRequest { slot_id, agent_id } in given {
+        for SlotRequest { slot_id, agent_id, .. } in given {
             if agent_id == "nobody" {
                 return Err(Refusal::new(Code::InvalidConfig, "there is no agent `nobody`"));
             }

@@ -2,11 +2,16 @@
 
 mod chat;
 mod client;
+mod described;
 mod discussions;
 mod door;
 mod folds;
 mod house;
+mod list;
+mod live;
+mod login;
 mod many;
+mod page;
 mod rooms;
 mod scenes;
 mod sessions;

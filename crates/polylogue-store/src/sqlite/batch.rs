@@ -37,6 +37,10 @@ pub(super) struct Batch {
 pub(super) struct Start {
     pub(super) format: String,
     pub(super) title: String,
+    /// Who takes part, as a JSON array.
+    pub(super) cast: String,
+    /// The sessions that it was forked from, at whatever remove.
+    pub(super) origins: Vec<SessionId>,
     pub(super) started_at: i64,
     pub(super) version: u32,
     /// Where it answers in a room.
@@ -98,9 +102,16 @@ impl Start {
             return Ok(None);
         }
         let forked = records.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
+        let origins = records.iter().filter_map(|record| match &record.event {
+            Event::Forked { from, .. } => Some(*from),
+            _ => None,
+        });
+        let (title, cast) = Summary::of_setup(setup);
         Ok(Some(Start {
             format: setup.format.name().to_owned(),
-            title: setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect(),
+            title,
+            cast: serde_json::to_string(&cast).expect("names are text"),
+            origins: origins.collect(),
             started_at: millis(forked.unwrap_or(first).at)?,
             version: *version,
             room: setup.room.as_ref().map(|call| call.room.clone()),

@@ -17,6 +17,16 @@ pub(super) fn write(
     changes.iter().try_for_each(|change| tables.change(change))
 }
 
+/// Takes out a discussion. Rows go before those that they refer to.
+pub(super) fn remove(transaction: &Transaction<'_>, session: SessionId) -> rusqlite::Result<()> {
+    let project = session.to_string();
+    for table in ["discussion_logs", "discussion_participants", "discussion_state", "agent_templates"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE project_id = ?1"), [&project])?;
+    }
+    transaction.execute("DELETE FROM projects WHERE id = ?1", [&project])?;
+    Ok(())
+}
+
 struct Tables<'a> {
     transaction: &'a Transaction<'a>,
     project: String,

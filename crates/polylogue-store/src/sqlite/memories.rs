@@ -93,3 +93,11 @@ pub(super) fn forget(connection: &mut Connection, places: &[(SessionId, Seq)]) -
     drop(insert);
     transaction.commit()
 }
+
+/// Takes out the memories at these places.
+pub(super) fn remove(transaction: &Transaction<'_>, first: i64, last: i64) -> rusqlite::Result<()> {
+    for table in ["memories", "forgotten"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE place BETWEEN ?1 AND ?2"), params![first, last])?;
+    }
+    Ok(())
+}

@@ -11,7 +11,7 @@ use polylogue_core::{
     event::Unreadable,
     id::{Seq, SessionId},
 };
-use polylogue_runtime::port::{JournalError, NodeId, Summary};
+use polylogue_runtime::port::{JournalError, NodeId, Search, Summary};
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, de::IntoDeserializer};
 use tokio::sync::Semaphore;
@@ -126,37 +126,79 @@ pub(super) fn damaged(problem: &dyn std::error::Error) -> JournalError {
     Unreadable::Damaged(problem.to_string()).into()
 }
 
-pub(super) fn sessions(connection: &Connection, locks: &Locks, limit: usize) -> Result<Vec<Summary>, JournalError> {
+/// The newest sessions first. What is looked for beyond the format is compared row by row: who is alive is not in the
+/// tables, and SQLite knows small letters and capitals of ASCII only.
+pub(super) fn search(connection: &Connection, locks: &Locks, search: &Search) -> Result<Vec<Summary>, JournalError> {
     let alive = nodes::alive(connection, locks).map_err(failed)?;
     let mut select = connection
         .prepare_cached(
-            "SELECT id, format, title, started_at, last_at, head, reason, waiting, owner, takeovers FROM sessions
-             ORDER BY last_at DESC, id DESC LIMIT ?1",
+            "SELECT sessions.id, sessions.format, sessions.title, sessions.started_at, sessions.last_at,
+                 sessions.head, sessions.reason, sessions.waiting, sessions.owner, sessions.takeovers,
+                 sessions.cast_names, rooms.name
+             FROM sessions LEFT JOIN room_sessions ON room_sessions.session = sessions.key
+             LEFT JOIN rooms ON rooms.key = room_sessions.room
+             WHERE (sessions.last_at, sessions.id) < (?1, ?2) AND (?3 IS NULL OR sessions.format = ?3)
+             ORDER BY sessions.last_at DESC, sessions.id DESC",
         )
         .map_err(failed)?;
-    let mut found = select.query([rows(limit)]).map_err(failed)?;
+    // Without a place everything is before the end of time; the longer id is after every id.
+    let (last_at, id) = search.before.map_or((i64::MAX, vec![0xff; 17]), |before| {
+        (i64::try_from(before.last_at.0).unwrap_or(i64::MAX), before.id.as_bytes().to_vec())
+    });
+    let mut found = select.query(params![last_at, id, search.format]).map_err(failed)?;
     let mut summaries = Vec::new();
-    while let Some(row) = found.next().map_err(failed)? {
-        let reason: Option<String> = row.get(6).map_err(failed)?;
-        summaries.push(summary(row, reason.as_deref().map(parse_reason).transpose()?, &alive).map_err(failed)?);
+    while summaries.len() < search.limit
+        && let Some(row) = found.next().map_err(failed)?
+    {
+        let summary = summary(row, &alive)?;
+        if search.finds(&summary) {
+            summaries.push(summary);
+        }
     }
     Ok(summaries)
 }
 
-fn summary(row: &Row<'_>, reason: Option<Reason>, alive: &[NodeId]) -> rusqlite::Result<Summary> {
-    let owner: Option<[u8; 16]> = row.get(8)?;
-    Ok(Summary {
-        id: SessionId::from_bytes(row.get(0)?),
-        format: row.get(1)?,
-        title: row.get(2)?,
-        started_at: Timestamp(row.get::<_, i64>(3)?.unsigned_abs()),
-        last_at: Timestamp(row.get::<_, i64>(4)?.unsigned_abs()),
-        head: Seq(row.get::<_, i64>(5)?.unsigned_abs()),
-        reason,
-        is_waiting: row.get(7)?,
-        is_owned: owner.is_some_and(|owner| alive.contains(&NodeId::from_bytes(owner))),
-        takeovers: row.get(9)?,
-    })
+fn summary(row: &Row<'_>, alive: &[NodeId]) -> Result<Summary, JournalError> {
+    let reason: Option<String> = row.get(6).map_err(failed)?;
+    let cast: String = row.get(10).map_err(failed)?;
+    let room: Option<String> = row.get(11).map_err(failed)?;
+    let reason = reason.as_deref().map(parse_reason).transpose()?;
+    let cast = serde_json::from_str(&cast).map_err(|error| damaged(&error))?;
+    let room = room.map(|room| room.parse()).transpose().map_err(|error| damaged(&error))?;
+    let rest = || {
+        let owner: Option<[u8; 16]> = row.get(8)?;
+        Ok(Summary {
+            id: SessionId::from_bytes(row.get(0)?),
+            format: row.get(1)?,
+            title: row.get(2)?,
+            cast,
+            room,
+            started_at: Timestamp(row.get::<_, i64>(3)?.unsigned_abs()),
+            last_at: Timestamp(row.get::<_, i64>(4)?.unsigned_abs()),
+            head: Seq(row.get::<_, i64>(5)?.unsigned_abs()),
+            reason,
+            is_waiting: row.get(7)?,
+            is_owned: owner.is_some_and(|owner| alive.contains(&NodeId::from_bytes(owner))),
+            takeovers: row.get(9)?,
+        })
+    };
+    rest().map_err(failed)
+}
+
+pub(super) fn forks(connection: &Connection, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
+    let look = || {
+        let mut select = connection.prepare_cached(
+            "SELECT sessions.id FROM forks JOIN sessions ON sessions.key = forks.session WHERE forks.origin = ?1",
+        )?;
+        let mut found = std::collections::BTreeSet::new();
+        for origin in of {
+            for fork in select.query_map([origin.as_bytes()], id)? {
+                found.insert(fork?);
+            }
+        }
+        Ok(found.into_iter().collect())
+    };
+    look().map_err(failed)
 }
 
 fn parse_reason(text: &str) -> Result<Reason, JournalError> {

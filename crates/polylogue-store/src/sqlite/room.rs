@@ -6,7 +6,7 @@ use polylogue_core::{
     id::{Seq, SessionId},
     room::{RoomId, RoomPlace},
 };
-use polylogue_runtime::port::{JournalError, RoomRecord, RoomSummary};
+use polylogue_runtime::port::{JournalError, RoomListPlace, RoomRecord, RoomSummary};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::{
@@ -95,11 +95,23 @@ pub(super) fn head(connection: &Connection, room: &RoomId) -> Result<RoomPlace, 
     Ok(RoomPlace(head.unwrap_or_default().unsigned_abs()))
 }
 
-pub(super) fn list(connection: &Connection, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
+/// The newest rooms first. One whose sessions were all deleted keeps its order and is not listed.
+pub(super) fn list(
+    connection: &Connection,
+    before: Option<&RoomListPlace>,
+    limit: usize,
+) -> Result<Vec<RoomSummary>, JournalError> {
     let mut select = connection
-        .prepare_cached("SELECT name, started_at, last_at, head FROM rooms ORDER BY last_at DESC, name DESC LIMIT ?1")
+        .prepare_cached(
+            "SELECT name, started_at, last_at, head FROM rooms
+             WHERE (?1 IS NULL OR (last_at, name) < (?1, ?2))
+                 AND EXISTS (SELECT 1 FROM room_log WHERE room_log.room = rooms.key)
+             ORDER BY last_at DESC, name DESC LIMIT ?3",
+        )
         .map_err(failed)?;
-    let mut found = select.query([rows(limit)]).map_err(failed)?;
+    let last_at = before.map(|before| i64::try_from(before.last_at.0).unwrap_or(i64::MAX));
+    let name = before.map(|before| before.room.as_str());
+    let mut found = select.query(params![last_at, name, rows(limit)]).map_err(failed)?;
     let mut rooms = Vec::new();
     while let Some(row) = found.next().map_err(failed)? {
         let name: String = row.get(0).map_err(failed)?;

@@ -9,6 +9,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/3_room.sql"),
     include_str!("schema/4_memories.sql"),
     include_str!("schema/5_nodes.sql"),
+    include_str!("schema/6_list.sql"),
 ];
 
 /// The version that this code reads and writes.

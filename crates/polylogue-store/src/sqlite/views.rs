@@ -32,4 +32,15 @@ impl Views {
         discussion::write(transaction, session, &self.discussion)?;
         memories::write(transaction, key, &self.remembered)
     }
+
+    /// Takes out what was written beside the records of a session, whose places are these.
+    pub(super) fn remove(
+        transaction: &Transaction<'_>,
+        session: SessionId,
+        first: i64,
+        last: i64,
+    ) -> rusqlite::Result<()> {
+        discussion::remove(transaction, session)?;
+        memories::remove(transaction, first, last)
+    }
 }

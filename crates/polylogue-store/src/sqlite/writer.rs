@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, Transactio
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    batch::{Batch, Close},
+    batch::{Batch, Close, Start},
     failed,
     locks::Locks,
     nodes, room,
@@ -137,6 +137,10 @@ fn add(transaction: &Transaction<'_>, locks: &Locks, batch: &Batch) -> rusqlite:
     for (place, row) in (first..).zip(&batch.rows) {
         insert.execute(params![place, row.at, row.event])?;
     }
+    for origin in batch.start.iter().flat_map(|start| &start.origins) {
+        let mut fork = transaction.prepare_cached("INSERT OR IGNORE INTO forks (session, origin) VALUES (?1, ?2)")?;
+        fork.execute(params![key, origin.as_bytes()])?;
+    }
     room::log(transaction, key, batch)?;
     match batch.close {
         None => {}
@@ -174,10 +178,11 @@ fn advance(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Opt
     let head = batch.head.0 as i64;
     if let Some(start) = &batch.start {
         let mut begin = transaction.prepare_cached(
-            "INSERT INTO sessions (id, format, title, started_at, last_at, head, version, owner)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING RETURNING key",
+            "INSERT INTO sessions (id, format, title, started_at, last_at, head, version, owner, cast_names)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING RETURNING key",
         )?;
-        let values = params![id, start.format, start.title, start.started_at, batch.last_at, head, start.version, node];
+        let Start { format, title, cast, started_at, version, .. } = start;
+        let values = params![id, format, title, started_at, batch.last_at, head, version, node, cast];
         begin.query_row(values, |row| row.get(0)).optional()
     } else {
         let mut advance = transaction.prepare_cached(

@@ -33,9 +33,10 @@ pub(crate) async fn run(common: &Common, args: Doctor) -> Result<ExitCode, Failu
     match Engine::open(common, &config) {
         Ok(engine) => {
             findings.push(found("store", true, common.store.as_deref().unwrap_or(&config.store.url)));
-            findings.extend(providers(&engine));
+            findings.extend(providers(&engine).into_iter().map(|(about, state)| Finding::of(about, state)));
             findings.extend(own_agents(&config, &engine));
-            findings.extend(voices(&config).await);
+            let voices = voices(&config).await.into_iter();
+            findings.extend(voices.map(|(engine, state)| Finding::of(format!("voice {engine}"), state)));
             if args.live {
                 for model in worth_asking(&config, &engine) {
                     findings.push(ask(&model, &engine).await);
@@ -47,6 +48,13 @@ pub(crate) async fn run(common: &Common, args: Doctor) -> Result<ExitCode, Failu
     let style = Style::of_stdout();
     findings.iter().for_each(|finding| print(finding, common.json, style));
     Ok(ExitCode::SUCCESS)
+}
+
+impl Finding {
+    fn of(about: String, state: Result<String, String>) -> Finding {
+        let works = state.is_ok();
+        Finding { about, works, said: state.unwrap_or_else(|what_to_do| what_to_do) }
+    }
 }
 
 fn found(about: &str, works: bool, said: &str) -> Finding {
@@ -63,23 +71,24 @@ fn print(finding: &Finding, json: bool, style: Style) {
     }
 }
 
-fn providers(engine: &Engine) -> Vec<Finding> {
+/// The providers of models by their names: what works, or what to do.
+pub(crate) fn providers(engine: &Engine) -> Vec<(String, Result<String, String>)> {
     let listings = catalogue::list(&engine.models, &engine.prices);
-    let finding = |listing: catalogue::Listing| match &listing.missing {
-        None if listing.kind == "local" => found(&listing.provider, true, "the model file is there"),
-        None => found(&listing.provider, true, listing.kind),
-        Some(missing) => found(&listing.provider, false, missing),
+    let standing = |listing: catalogue::Listing| {
+        let state = match &listing.missing {
+            None if listing.kind == "local" => Ok("the model file is there".to_owned()),
+            None => Ok(listing.kind.to_owned()),
+            Some(missing) => Err(missing.clone()),
+        };
+        (listing.provider.to_string(), state)
     };
-    listings.into_iter().map(finding).collect()
+    listings.into_iter().map(standing).collect()
 }
 
-async fn voices(config: &Config) -> Vec<Finding> {
+/// The engines of speech, likewise.
+pub(crate) async fn voices(config: &Config) -> Vec<(String, Result<String, String>)> {
     let standings = speech::settings(config).standings().await;
-    let finding = |standing: Standing| match &standing.state {
-        Ok(said) => found(&format!("voice {}", standing.engine), true, said),
-        Err(what_to_do) => found(&format!("voice {}", standing.engine), false, what_to_do),
-    };
-    standings.into_iter().map(finding).collect()
+    standings.into_iter().map(|standing: Standing| (standing.engine.to_string(), standing.state)).collect()
 }
 
 fn own_agents(config: &Config, engine: &Engine) -> Vec<Finding> {

@@ -1,5 +1,6 @@
 //! `polylogue sessions`: the recorded conversations.
 
+mod delete;
 mod export;
 mod list;
 mod memory;
@@ -73,6 +74,13 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
             engine.hub.fork(id, Seq(at), new_id, change).await?;
             follow(&engine, new_id, Seq::START, view.as_mut()).await
         }
+        Sessions::Delete { ids, older_than, yes } => {
+            let which = match older_than {
+                Some(age) => delete::older_than(&engine, age).await?,
+                None => delete::named(&engine, &ids).await?,
+            };
+            delete::run(common, &engine, which, yes).await
+        }
         Sessions::Export { id, form, out } => export::run(&config, &engine, engine.find(&id).await?, form, out).await,
     }
 }
@@ -132,5 +140,6 @@ async fn to_change(
         max_rounds: args.max_rounds,
         recast,
         speech: common.speech_wish(),
+        ..Change::default()
     })
 }

@@ -3,16 +3,19 @@
 
 use std::process::ExitCode;
 
+use async_trait::async_trait;
 use polylogue_core::{
     Setup,
-    format::{Format, interview::Settings},
+    format::{Format as _, interview::Settings},
     id::{LineId, PersonId, Seq, SessionId},
     line::Speaker,
     projection::request_behind,
     setup::{Cast, FormatSetup},
 };
 use polylogue_runtime::Opened;
+use polylogue_server::{Refusal, Request, format::interview::InterviewRequest};
 
+use super::Format;
 use crate::{
     agents,
     args::Common,
@@ -21,6 +24,7 @@ use crate::{
     failure::Failure,
     follow::follow,
     format,
+    house::{ThisHouse, refusal},
 };
 
 /// Sessions that are looked through for the last one that is no interview.
@@ -35,7 +39,8 @@ pub(crate) async fn run(
     question: Option<&str>,
 ) -> Result<ExitCode, Failure> {
     let id = find(engine, id).await?;
-    let setup = setup(common, config, engine, id, line, question.unwrap_or(Settings::DEFAULT_QUESTION)).await?;
+    let opened = engine.hub.open(id).await?;
+    let setup = setup(common, config, engine, &opened, line, question)?;
     let mut view = format::view(common, &setup.format, config);
     let id = engine.hub.start(setup).await?;
     follow(engine, id, Seq::START, view.as_mut()).await
@@ -52,16 +57,37 @@ async fn find(engine: &Engine, id: &str) -> Result<SessionId, Failure> {
     engine.find(id).await
 }
 
-async fn setup(
+/// What the process knows of an interview.
+pub(super) struct Interview;
+
+#[async_trait]
+impl Format for Interview {
+    fn name(&self) -> &'static str {
+        Settings::NAME
+    }
+
+    async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {
+        let request: InterviewRequest =
+            request.open().ok_or_else(|| Refusal::internal("a request of another format"))?;
+        let opened = house.engine.hub.open(request.about).await?;
+        let line = opened.conversation.stage().transcript().lines().iter().find(|line| line.seq == request.seq);
+        let line = line.ok_or_else(|| Refusal::request(format!("nobody said anything at record {}", request.seq)))?;
+        setup(&house.common, &house.config, &house.engine, &opened, line.id, request.question.as_deref())
+            .map_err(refusal)
+    }
+}
+
+fn setup(
     common: &Common,
     config: &Config,
     engine: &Engine,
-    id: SessionId,
+    opened: &Opened,
     line: LineId,
-    question: &str,
+    question: Option<&str>,
 ) -> Result<Setup, Failure> {
-    let Opened { records, conversation } = engine.hub.open(id).await?;
-    let insight = request_behind(&records, line).map_err(|error| Failure::request(error.to_string()))?;
+    let Opened { records, conversation } = opened;
+    let (id, question) = (conversation.stage().setup().id, question.unwrap_or(Settings::DEFAULT_QUESTION));
+    let insight = request_behind(records, line).map_err(|error| Failure::request(error.to_string()))?;
     let (cast, transcript) = (conversation.stage().cast(), conversation.stage().transcript());
     let said = transcript.get(line).filter(|line| line.speaker == Speaker::Agent(insight.ask.id.agent.clone()));
     let said = said.ok_or_else(|| {

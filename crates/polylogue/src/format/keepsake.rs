@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use polylogue_core::{Event, Record, format::Format, id::SessionId};
 use polylogue_runtime::{Listener, port::Journal};
 
-use super::is_of;
+use super::{begins, is_of};
 
 /// What a session of one format leaves behind.
 pub(super) trait Keepsake: Send + Sized + 'static {
@@ -24,6 +24,9 @@ pub(super) trait Keepsake: Send + Sized + 'static {
 
     /// Writes it below this folder.
     fn write(&self, folder: &Path) -> io::Result<()>;
+
+    /// Removes what the session of this journal has left below this folder.
+    fn remove(records: &[Arc<Record>], folder: &Path) -> io::Result<()>;
 }
 
 /// Leaves keepsakes of all sessions of a format in a folder.
@@ -67,5 +70,16 @@ impl<K: Keepsake> Listener for Keepsakes<K> {
 
     async fn settle(&self, session: SessionId) {
         self.leave(session).await;
+    }
+
+    async fn deleted(&self, session: SessionId, records: &[Arc<Record>]) {
+        if !records.first().is_some_and(|first| begins::<K::Of>(first)) {
+            return;
+        }
+        let (records, folder) = (records.to_vec(), self.folder.clone());
+        let removed = tokio::task::spawn_blocking(move || K::remove(&records, &folder)).await;
+        if let Err(error) = removed.map_err(io::Error::other).flatten() {
+            tracing::warn!(%session, %error, "the session's files cannot be removed");
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use async_trait::async_trait;
 use clap::Subcommand;
 use polylogue_core::{
-    Conversation, Event, Setup, format as core,
+    Conversation, Event, Record, Setup, format as core,
     id::{Seq, SessionId},
     line::Line,
     setup::FormatSetup,
@@ -30,7 +30,7 @@ use crate::{
     view::{Json, Style, Terminal, View},
 };
 pub(crate) use chorus::voices;
-pub(crate) use scene::Moderator;
+pub(crate) use scene::{Moderator, characters};
 
 /// The commands that begin a session, one for a format.
 #[derive(Debug, Subcommand)]
@@ -57,7 +57,7 @@ pub(crate) async fn run(common: &Common, command: Command) -> Result<ExitCode, F
 
 /// Every format that this process has more to say of than the core, a line each.
 const FORMATS: &[&dyn Format] =
-    &[&chorus::Chorus, &collaboration::Collaboration, &discussion::Discussion, &scene::Scene];
+    &[&chorus::Chorus, &collaboration::Collaboration, &discussion::Discussion, &interview::Interview, &scene::Scene];
 
 /// What the process knows of a format. What a format leaves out is done as for all.
 #[async_trait]
@@ -67,6 +67,11 @@ pub(crate) trait Format: Sync {
 
     /// The setup that a request over HTTP asks for.
     async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal>;
+
+    /// Something to begin with, as its route takes it.
+    fn example(&self, _house: &ThisHouse) -> Option<Value> {
+        None
+    }
 
     /// A session of it on a terminal.
     fn view(&self, _output: Option<PathBuf>) -> Box<dyn View> {
@@ -116,10 +121,12 @@ pub(crate) fn all() -> impl Iterator<Item = &'static dyn Format> {
 /// Whether a session is of this format. Only its first record is read.
 async fn is_of<F: core::Format>(journal: &dyn Journal, session: SessionId) -> bool {
     let first = journal.read(session, Seq::START, 1).await.unwrap_or_default();
-    first.first().is_some_and(|record| match &record.event {
-        Event::Started { setup, .. } => setup.format.is::<F>(),
-        _ => false,
-    })
+    first.first().is_some_and(|record| begins::<F>(record))
+}
+
+/// Whether a session of this format begins with this record.
+fn begins<F: core::Format>(first: &Record) -> bool {
+    matches!(&first.event, Event::Started { setup, .. } if setup.format.is::<F>())
 }
 
 /// The view of a session, as the person wants it.

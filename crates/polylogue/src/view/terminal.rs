@@ -158,8 +158,7 @@ impl Terminal {
             conversation.counter(ask),
             costs_in_words(&Costs::of(conversation))
         );
-        let arriving = reply::preview(&self.arriving).unwrap_or_default();
-        let one_line: String = arriving.split_whitespace().collect::<Vec<_>>().join(" ");
+        let one_line: String = self.arriving.split_whitespace().collect::<Vec<_>>().join(" ");
         let skip = one_line.chars().count().saturating_sub(self.style.width.saturating_sub(6));
         let tail: String = one_line.chars().skip(skip).collect();
         self.status.set_prefix(self.style.dim(&tail));
@@ -204,6 +203,12 @@ impl View for Terminal {
         }
         self.shown_lines = lines.len();
         self.show_status(conversation);
+    }
+
+    fn void(&mut self, ask: &AskId) {
+        if self.asked.as_ref() == Some(ask) {
+            self.arriving.clear();
+        }
     }
 
     fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation) {

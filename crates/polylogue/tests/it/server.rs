@@ -68,6 +68,14 @@ impl Server {
         read(self.open("POST", path, "content-type: application/json\r\n", &body.to_string()))
     }
 
+    /// The whole answer, as it is sent.
+    pub(crate) fn text_of_post(&self, path: &str, body: &Value) -> String {
+        let mut answer = String::new();
+        let more = "content-type: application/json\r\n";
+        self.open("POST", path, more, &body.to_string()).read_to_string(&mut answer).unwrap();
+        answer
+    }
+
     /// Asks and does not wait for the answer.
     pub(crate) fn begin(&self, path: &str, key: &str, body: &Value) -> impl Sized + use<> {
         let more = format!("content-type: application/json\r\nidempotency-key: {key}\r\n");

@@ -2,20 +2,25 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{length::within, phase::Phase, seat::Seat, settings::SlotId};
-use crate::text::{
-    identity::own_line,
-    reply::{self, Field, Problem, Repair, Shape},
+use crate::{
+    format::Hearing,
+    text::{
+        identity::{own_line, settled},
+        reply::{self, Field, Problem, Repair, Shape},
+    },
 };
 
+const TEXT: &str = "text";
+const COMMENT: &str = "comment";
 const TARGET: &str = "targetSlotId";
 const VOICE: &str = "voice_profile";
 
 /// `SpokenResponse`: what is said in the first and third turn.
 pub(super) fn spoken(voices: &[Arc<str>]) -> Shape {
-    Shape::Object(vec![Field::required("text", text()), Field::required(VOICE, choice(voices))])
+    Shape::Object(vec![Field::required(TEXT, text()), Field::required(VOICE, choice(voices))])
 }
 
 /// `CommentSelection`: what is said in the second turn, about one of these slots.
@@ -23,7 +28,7 @@ pub(super) fn comment(voices: &[Arc<str>], targets: &[SlotId]) -> Shape {
     let targets = targets.iter().map(|slot| slot.0.into()).collect();
     Shape::Object(vec![
         Field::required(TARGET, Shape::Number(targets)),
-        Field::required("comment", text()),
+        Field::required(COMMENT, text()),
         Field::required(VOICE, choice(voices)),
     ])
 }
@@ -34,6 +39,15 @@ fn text() -> Shape {
 
 fn choice(voices: &[Arc<str>]) -> Shape {
     Shape::Choice(voices.iter().map(|voice| voice.to_string()).collect())
+}
+
+/// The reply that says this, about a slot or to everybody.
+pub(super) fn written(words: &str, voice: &str, target: Option<SlotId>) -> String {
+    let reply = match target {
+        Some(target) => json!({TARGET: target.0, "comment": words, VOICE: voice}),
+        None => json!({"text": words, VOICE: voice}),
+    };
+    reply.to_string()
 }
 
 /// What a reply comes to.
@@ -93,8 +107,9 @@ pub(super) fn read(text: &str, is_full: bool, seat: &Seat, phase: Phase, seats: 
     };
     let mut repairs = reading.repairs;
     repairs.extend(extra);
-    let words = value.get("text").or_else(|| value.get("comment")).and_then(Value::as_str).unwrap_or_default();
-    let text = as_line(words, seat, phase, seats, &mut repairs);
+    let words = value.get(TEXT).or_else(|| value.get(COMMENT)).and_then(Value::as_str).unwrap_or_default();
+    let slots: Vec<SlotId> = seats.iter().map(|seat| seat.slot).collect();
+    let text = as_line(words, seat.slot, &slots, phase, &mut repairs);
     let chosen = value.get(VOICE).and_then(Value::as_str);
     let voice = chosen.map_or_else(|| usual_voice(seat), Arc::from);
     let target = value.get(TARGET).and_then(Value::as_u64).and_then(|slot| SlotId::try_from(slot as u8).ok());
@@ -107,18 +122,32 @@ pub(super) fn read(text: &str, is_full: bool, seat: &Seat, phase: Phase, seats: 
 }
 
 /// The words as one spoken line of this slot's own, within the length of its turn.
-fn as_line(words: &str, seat: &Seat, phase: Phase, seats: &[Seat], repairs: &mut Vec<Repair>) -> String {
-    let name = |slot: SlotId| format!("Slot {slot}");
-    let others: Vec<String> =
-        seats.iter().filter(|other| other.slot != seat.slot).map(|other| name(other.slot)).collect();
+fn as_line(words: &str, own: SlotId, slots: &[SlotId], phase: Phase, repairs: &mut Vec<Repair>) -> String {
+    let others: Vec<String> = slots.iter().filter(|other| **other != own).map(name).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let own = own_line(words, &name(seat.slot), &others, repairs);
+    let own = own_line(words, &name(&own), &others, repairs);
     let one_line = own.split_whitespace().collect::<Vec<_>>().join(" ");
     let kept = within(&one_line, phase);
     if kept.len() < one_line.len() {
         repairs.push(Repair::Cut);
     }
     kept
+}
+
+/// What a slot is called where it is spoken of.
+fn name(slot: &SlotId) -> String {
+    format!("Slot {slot}")
+}
+
+/// How a reply of slot `own` reads while it arrives.
+pub(super) fn hearing(own: SlotId, slots: Vec<SlotId>, phase: Phase) -> Hearing {
+    let field = if phase == Phase::Comment { COMMENT } else { TEXT };
+    let names: Vec<String> = slots.iter().map(name).collect();
+    Hearing::new(move |partial| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let words = reply::text_so_far(partial, field);
+        as_line(settled(&words, &names), own, &slots, phase, &mut Vec::new())
+    })
 }
 
 /// The slot's own voice, or the one that stands at its number in the list.

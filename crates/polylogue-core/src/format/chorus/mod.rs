@@ -15,6 +15,7 @@ mod vocabulary;
 use std::sync::Arc;
 
 use minijinja::context;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -27,7 +28,7 @@ pub use self::{
     view::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError},
     vocabulary::{kind, purpose},
 };
-use super::{Decided, Format, Happened, Place, Reaction, Recorded, Remark, Rules, Vocabulary, Wants};
+use super::{Decided, Format, Happened, Hearing, Place, Reaction, Recorded, Remark, Rules, Vocabulary, Wants};
 use crate::{
     ask::Request,
     chance::Chance,
@@ -50,8 +51,9 @@ const TARGET: u64 = 3;
 
 /// What only a chorus decides. `turn` counts on through the messages of a session: [`Phase::at`] says which of
 /// the three it is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[schemars(rename = "ChorusDecided")]
 pub enum Decision {
     /// The second or third turn begins, for these slots. The first begins with the person's message.
     TurnBegun { turn: u32, slots: Vec<SlotId> },
@@ -425,6 +427,11 @@ impl Rules for Chorus {
     }
 
     /// The person speaks before the chorus and after it, never into it.
+    fn hearing(&self, _: &Stage, ask: &AskId) -> Option<Hearing> {
+        let (own, slots) = (self.seat(&ask.agent)?.slot, self.slots(|_| true));
+        Some(answer::hearing(own, slots, Phase::at(ask.turn)))
+    }
+
     fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
         Err(Rejected::NotYourTurn(who.clone()))
     }
@@ -447,6 +454,11 @@ impl Rules for Chorus {
         let target = line.to.as_ref().and_then(|to| self.seat(to)).map(|seat| seat.slot);
         let voice = line.voice.as_deref().unwrap_or_default();
         file_name::place(ask.turn, seat.slot, target, seat.agent_id.as_str(), voice)
+    }
+
+    fn reworded(&self, line: &Line, _: &str, words: &str) -> String {
+        let target = line.to.as_ref().and_then(|to| self.seat(to)).map(|seat| seat.slot);
+        answer::written(words, line.voice.as_deref().unwrap_or_default(), target)
     }
 
     fn apply(&mut self, stage: &mut Stage, record: &Record) {

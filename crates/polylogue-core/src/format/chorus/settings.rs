@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Manifest;
@@ -12,8 +13,9 @@ use crate::{
 };
 
 /// What a chorus is set up with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ChorusSettings")]
 pub struct Settings {
     /// What the person says first.
     pub message: Arc<str>,
@@ -24,7 +26,7 @@ pub struct Settings {
 
 /// A numbered place, and the agent in it as the caller named it. The same agent may sit in several: within
 /// the session a slot's agent is called by its slot ([`SlotId::agent`]).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Slot {
     pub slot_id: SlotId,
@@ -32,12 +34,12 @@ pub struct Slot {
 }
 
 /// The number of a slot, from 1 to [`SlotId::MAX`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u8")]
 pub struct SlotId(pub(super) u8);
 
 /// A way of speaking, as agents are told of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VoiceProfile {
     pub name: Arc<str>,

@@ -10,6 +10,7 @@ mod window;
 use std::{collections::BTreeMap, sync::Arc};
 
 use minijinja::context;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -22,27 +23,25 @@ pub use self::{
     vocabulary::{purpose, reason},
     window::Quote,
 };
-use super::{Decided, Format, Happened, Place, Reaction, Recorded, Remark, Rules, Vocabulary, Wants};
+use super::{Decided, Format, Happened, Hearing, Place, Reaction, Recorded, Remark, Rules, Vocabulary, Wants};
 use crate::{
     ask::{Request, Thread},
     event::{Event, Record},
     id::{AgentId, AskId, PersonId},
-    line::{Delivery, LineKind, Speaker},
+    line::{Delivery, Line, LineKind, Speaker},
     prompt::Templates,
     reason::{Ending, Reason},
-    setup::{Agent, BadSetup},
+    setup::{Agent, BadSetup, Note},
     stage::{Stage, Words},
     step::Rejected,
-    text::{
-        identity::{after_prefix, own_line},
-        reply::{Problem, Repair, Shape},
-    },
+    text::reply::{Problem, Shape},
     thread::Kept,
 };
 
 /// What only a collaboration decides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[schemars(rename = "CollaborationDecided")]
 pub enum Decision {
     /// The next round is another agent's, with this task.
     HandedOver { to: AgentId, task: Arc<str> },
@@ -181,20 +180,6 @@ impl Collaboration {
         }
     }
 
-    /// A message without its speaker's name before it. One in which several speak is a dialogue that the agent
-    /// wrote: it stays whole.
-    fn message<'a>(&self, stage: &Stage, speaker: &AgentId, message: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
-        let cast = stage.cast();
-        let agents = cast.agents().iter().map(|agent| agent.name.as_str());
-        let people = cast.people().iter().map(PersonId::as_str);
-        let names: Vec<&str> = agents.chain(people).chain(["router"]).collect();
-        let speaks = |line: &str| names.iter().any(|name| after_prefix(line, name).is_some());
-        match message.trim().split('\n').skip(1).any(speaks) {
-            true => message,
-            false => own_line(message, speaker.as_str(), &[], repairs),
-        }
-    }
-
     fn answered(&self, stage: &Stage, ask: &AskId, text: &str, is_full: bool) -> Reaction {
         let reading = envelope::read(text, &self.envelope);
         if is_full && reading.is_broken_off() && !stage.has_more_room(ask) {
@@ -215,7 +200,7 @@ impl Collaboration {
                     Some(Handoff { to, task }) => Decision::HandedOver { to: to.clone(), task: task.as_str().into() },
                     None => Decision::Concluded { reason: reason::NO_HANDOFF, problem },
                 };
-                (self.message(stage, &ask.agent, message, &mut repairs), decision)
+                (envelope::message(message, ask.agent.as_str(), &names(stage), &mut repairs), decision)
             }
             Err(problem) => {
                 let problem = Some(problem.to_string());
@@ -237,6 +222,13 @@ impl Collaboration {
             None => vec![Event::decision(Decision::Concluded { reason: Reason::FAILED, problem: None })],
         }
     }
+}
+
+/// Everybody who can speak.
+fn names(stage: &Stage) -> Vec<&str> {
+    let cast = stage.cast();
+    let agents = cast.agents().iter().map(|agent| agent.name.as_str());
+    agents.chain(cast.people().iter().map(PersonId::as_str)).chain(["router"]).collect()
 }
 
 impl Rules for Collaboration {
@@ -287,6 +279,10 @@ impl Rules for Collaboration {
     }
 
     /// A person may put in a word at any time; the next speaker reads it.
+    fn hearing(&self, stage: &Stage, ask: &AskId) -> Option<Hearing> {
+        Some(envelope::hearing(ask.agent.as_str(), &names(stage)))
+    }
+
     fn may_speak(&self, _: &Stage, _: &PersonId) -> Result<(), Rejected> {
         Ok(())
     }
@@ -323,12 +319,35 @@ impl Rules for Collaboration {
         Some(format!("{noun} ended: {why}.").into())
     }
 
+    fn reworded(&self, _: &Line, reply: &str, words: &str) -> String {
+        match envelope::read(reply, &self.envelope).envelope {
+            Ok(envelope) => Envelope { message: words.to_owned(), ..envelope }.to_string(),
+            // It was shown as it came.
+            Err(_) => words.to_owned(),
+        }
+    }
+
+    /// The router says it, for all to read.
+    fn noted(&self, _: &Stage, note: &Note) -> Result<Vec<Event>, Rejected> {
+        Ok(vec![Event::LineSpoken {
+            speaker: Speaker::Router,
+            kind: LineKind::ROUTER,
+            text: note.text.trim().into(),
+            ask: None,
+            to: note.to.clone(),
+            voice: None,
+            delivery: Delivery::default(),
+        }])
+    }
+
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
         match &record.event {
             Event::Answered { ask, text, is_full, .. } => {
                 self.broken_off = is_full.then(|| (ask.clone(), text.clone()));
             }
-            Event::LineSpoken { speaker, text, .. } => self.window.push(speaker.shared_name(), None, text),
+            Event::LineSpoken { speaker, text, to, .. } => {
+                self.window.push(speaker.shared_name(), to.as_ref().map(AgentId::shared), text);
+            }
             Event::HumanSpoke { who, text, .. } => self.window.push(who.shared(), None, text),
             Event::Decided(decision) => match decision.open() {
                 Some(Decision::HandedOver { to, task }) => {

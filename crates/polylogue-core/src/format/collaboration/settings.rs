@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Quote;
@@ -12,8 +13,9 @@ use crate::{
 };
 
 /// What a collaboration is set up with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "CollaborationSettings")]
 pub struct Settings {
     pub goal: Arc<str>,
     /// Who speaks first.
@@ -27,8 +29,9 @@ pub struct Settings {
 }
 
 /// How agents go about what a person says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "CollaborationMode")]
 pub enum Mode {
     /// They work on it together.
     #[default]

@@ -6,6 +6,7 @@ use std::{
 };
 
 use minijinja::{Value, context};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::estimate_tokens;
@@ -18,7 +19,7 @@ pub(super) struct Window {
 }
 
 /// A line as agents are shown it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quote {
     pub name: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,11 @@
 use super::Participant;
 use crate::{
     Conversation,
-    text::{identity::own_line, reply::Repair},
+    format::Hearing,
+    text::{
+        identity::{own_line, settled},
+        reply::Repair,
+    },
 };
 
 /// The reply as one line of this participant's: without the speaker's name before it, and only up to the first
@@ -35,6 +39,28 @@ pub(super) fn read(
     repairs.sort_unstable();
     repairs.dedup();
     Some(text[..within].to_owned()).filter(|text| !text.is_empty())
+}
+
+/// How a reply of this participant reads while it arrives: as [`read`] will have it, without what may turn out to be
+/// a name or a stop sequence.
+pub(super) fn hearing(own: &Participant, all: &[Participant], stops: &[String]) -> Hearing {
+    let (own, all, stops) = (own.clone(), all.to_vec(), stops.to_vec());
+    Hearing::new(move |partial| {
+        let mut text = partial.trim();
+        let is_begun = |text: &str| stops.iter().any(|stop| may_end_with(text, stop));
+        while is_begun(text) {
+            text = &text[..text.char_indices().next_back().map_or(0, |(at, _)| at)];
+        }
+        let shown = all.iter().map(|one| format!("{} ({}", one.name(), one.role));
+        let names: Vec<String> = all.iter().map(|one| one.name().to_owned()).chain(shown).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        read(settled(text, &names), &own, &all, &stops, &mut Vec::new()).unwrap_or_default()
+    })
+}
+
+/// Whether a text ends with the beginning of `stop`, and not with all of it.
+fn may_end_with(text: &str, stop: &str) -> bool {
+    stop.char_indices().skip(1).any(|(at, _)| text.ends_with(&stop[..at]))
 }
 
 #[cfg(test)]

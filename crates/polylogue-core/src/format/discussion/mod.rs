@@ -6,6 +6,7 @@
 //! from the records that were written with it.
 
 mod answer;
+mod decision;
 mod settings;
 mod view;
 mod vocabulary;
@@ -13,9 +14,9 @@ mod vocabulary;
 use std::{collections::BTreeMap, sync::Arc};
 
 use minijinja::{Value, context};
-use serde::{Deserialize, Serialize};
 
 pub use self::{
+    decision::{Decision, Turn, TurnFailure},
     settings::{Participant, Role, Settings, Who},
     view::{
         AgentRow, DiscussionChange, DiscussionEntry, DiscussionState, DiscussionStatus, LogRow, Metadata, ModelConfig,
@@ -23,7 +24,7 @@ pub use self::{
     },
     vocabulary::purpose,
 };
-use super::{Decided, Format, Happened, Place, Reaction, Recorded, Remark, Rules, Vocabulary, Wants};
+use super::{Format, Happened, Hearing, Place, Reaction, Rules, Vocabulary, Wants};
 use crate::{
     ask::{Request, Text},
     event::{CallFailure, Event, FailureKind, Record},
@@ -31,7 +32,7 @@ use crate::{
     line::{Delivery, Line, LineKind, Speaker},
     prompt::Templates,
     reason::{Ending, Reason},
-    setup::{BadSetup, Cast, Change},
+    setup::{BadSetup, Cast, Change, Note},
     stage::Stage,
     step::Rejected,
     thread::{Kept, Past, Told},
@@ -39,66 +40,6 @@ use crate::{
 
 /// How many agents speak one after the other without a word from a person; then it pauses.
 pub const MAX_TURN_ITERATIONS: u32 = 20;
-
-/// What only a discussion decides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Decision {
-    /// Before anybody spoke: others take part, or in another order.
-    Reseated { participants: Vec<Participant>, cast: Cast },
-    /// An agent said nothing, and is asked once more, told why.
-    Reasked { ask: AskId, problem: String },
-    /// A participant has had their turn; what they said is the line before this.
-    TurnTaken {
-        turn: Turn,
-        /// Why they said nothing.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        failure: Option<TurnFailure>,
-        /// Whose turn it is now; nobody's after the last.
-        next: Option<Turn>,
-    },
-}
-
-impl Decided for Decision {
-    fn is_consequence(&self) -> bool {
-        match self {
-            Decision::Reseated { .. } => false,
-            Decision::Reasked { .. } | Decision::TurnTaken { .. } => true,
-        }
-    }
-
-    fn ask(&self) -> Option<&AskId> {
-        match self {
-            Decision::Reasked { ask, .. } => Some(ask),
-            Decision::Reseated { .. } | Decision::TurnTaken { .. } => None,
-        }
-    }
-
-    fn awaits_person(&self) -> Option<bool> {
-        match self {
-            Decision::Reseated { participants, .. } => Some(participants.first().is_some_and(Participant::is_person)),
-            Decision::TurnTaken { next, .. } => Some(next.as_ref().is_some_and(|turn| turn.participant.is_person())),
-            Decision::Reasked { .. } => None,
-        }
-    }
-
-    fn remark(&self) -> Option<Remark> {
-        match self {
-            Decision::Reasked { ask, problem } => {
-                Some(Remark::info(format!("nothing was said, and it is asked for again: {ask}: {problem}")))
-            }
-            Decision::TurnTaken { turn, failure: Some(failure), .. } => {
-                let (speaker, round, message) = (turn.participant.name(), turn.round, &failure.message);
-                Some(Remark::warning(format!("{speaker} says nothing in round {round}: {message}")))
-            }
-            Decision::TurnTaken { failure: None, .. } | Decision::Reseated { .. } => None,
-        }
-    }
-}
-
-impl Recorded for Decision {
-    const FORMAT: &'static str = Settings::NAME;
-}
 
 impl Format for Settings {
     const NAME: &'static str = "discussion";
@@ -117,26 +58,6 @@ impl Format for Settings {
         stage.set_waiting(discussion.awaited().is_some());
         discussion
     }
-}
-
-/// One participant's chance to speak.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
-    /// The place in the order, from 0.
-    pub index: u32,
-    /// From 1.
-    pub round: u32,
-    #[serde(flatten)]
-    pub participant: Participant,
-}
-
-/// Why a turn passed without a word.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnFailure {
-    /// What became of the call; `None` when it brought replies without words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<FailureKind>,
-    pub message: String,
 }
 
 /// The state of a discussion.
@@ -166,6 +87,8 @@ struct Seat {
     past: Past<News>,
     /// How many lines of the transcript it has been told.
     heard: usize,
+    /// What somebody outside tells it at its next turn.
+    notes: Vec<Arc<str>>,
 }
 
 /// What an agent is told at its turn, before it is written: everything that it has not heard yet.
@@ -177,6 +100,7 @@ struct News {
     round: u32,
     max_rounds: u32,
     has_spoken: bool,
+    notes: Vec<Arc<str>>,
 }
 
 impl Discussion {
@@ -231,14 +155,15 @@ impl Discussion {
     }
 
     fn variables(&self, news: &News, entries: &[Value]) -> Value {
-        let News { name, round, max_rounds, has_spoken, .. } = news;
-        context! { name => name.as_str(), entries, has_spoken, round, max_rounds }
+        let News { name, round, max_rounds, has_spoken, notes, .. } = news;
+        context! { name => name.as_str(), entries, has_spoken, round, max_rounds, notes }
     }
 
     /// What this agent is told about everything up to a line.
     fn news(&self, name: &AgentId, seat: &Seat, until: usize) -> News {
         let (round, max_rounds, has_spoken) = (self.round, self.max_rounds, !seat.past.is_empty());
-        News { name: name.clone(), lines: [seat.heard, until], round, max_rounds, has_spoken }
+        let (lines, notes) = ([seat.heard, until], seat.notes.clone());
+        News { name: name.clone(), lines, round, max_rounds, has_spoken, notes }
     }
 
     fn write(&self, stage: &Stage, news: &News) -> Text {
@@ -295,6 +220,10 @@ impl Discussion {
                 self.seat(participants.clone());
                 stage.set_cast(cast.clone());
             }
+            Decision::Noted { to, text } => {
+                let told = self.seats.iter_mut().filter(|(name, _)| to.as_ref().is_none_or(|to| to == *name));
+                told.for_each(|(_, seat)| seat.notes.push(text.clone()));
+            }
             Decision::Reasked { ask, problem } => {
                 self.again = Some(problem.clone());
                 // A call that failed has spent its attempt already.
@@ -325,13 +254,14 @@ impl Discussion {
         if let Some(seat) = self.seats.get_mut(name) {
             seat.past.push(told, text.clone());
             seat.heard = lines;
+            seat.notes.clear();
         }
     }
 
     fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
         let mut repairs = Vec::new();
         let own = &self.participants[self.index];
-        let stops = stage.cast().agent(&ask.agent).map(|agent| agent.sampling.stop.as_slice()).unwrap_or_default();
+        let stops = stops(stage, ask);
         let Some(words) = answer::read(text, own, &self.participants, stops, &mut repairs) else {
             let problem = if text.trim().is_empty() {
                 "it is empty".to_owned()
@@ -386,6 +316,11 @@ impl Discussion {
     }
 }
 
+/// What ends a reply of the agent that is asked.
+fn stops<'a>(stage: &'a Stage, ask: &AskId) -> &'a [String] {
+    stage.cast().agent(&ask.agent).map(|agent| agent.sampling.stop.as_slice()).unwrap_or_default()
+}
+
 impl Rules for Discussion {
     fn wants(&self, _: &Stage) -> Wants {
         match self.turn() {
@@ -422,7 +357,8 @@ impl Rules for Discussion {
         self.try_heads(stage.templates(), stage.cast())?;
         let example = context! { name => "name", role => "role", text => "text" };
         let (name, seat) = self.seats.first_key_value().expect("an agent takes part");
-        let variables = self.variables(&News { has_spoken: true, ..self.news(name, seat, 0) }, &[example]);
+        let news = News { has_spoken: true, notes: vec!["note".into()], ..self.news(name, seat, 0) };
+        let variables = self.variables(&news, &[example]);
         stage.templates().try_render("discussion_turn.j2", &variables)?;
         stage.templates().try_render("discussion_again.j2", &context! { problem => "problem" }).map(|_| ())
     }
@@ -435,9 +371,15 @@ impl Rules for Discussion {
             Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(decision) => match decision.open() {
                 Some(Decision::Reseated { participants, cast }) => self.reseat(stage, participants, cast),
-                Some(Decision::Reasked { .. } | Decision::TurnTaken { .. }) | None => Err(Rejected::NotForOthers),
+                Some(Decision::Noted { .. } | Decision::Reasked { .. } | Decision::TurnTaken { .. }) | None => {
+                    Err(Rejected::NotForOthers)
+                }
             },
         }
+    }
+
+    fn hearing(&self, stage: &Stage, ask: &AskId) -> Option<Hearing> {
+        Some(answer::hearing(&self.participants[self.index], &self.participants, stops(stage, ask)))
     }
 
     fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
@@ -482,6 +424,10 @@ impl Rules for Discussion {
             limit => format!("Discussion paused: {}.", stage.limit_in_words(limit)?),
         };
         Some(notice.into())
+    }
+
+    fn noted(&self, _: &Stage, note: &Note) -> Result<Vec<Event>, Rejected> {
+        Ok(vec![Event::decision(Decision::Noted { to: note.to.clone(), text: note.text.trim().into() })])
     }
 
     fn apply(&mut self, stage: &mut Stage, record: &Record) {

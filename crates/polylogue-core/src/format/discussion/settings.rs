@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,8 +13,9 @@ use crate::{
 };
 
 /// What a discussion is set up with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DiscussionSettings")]
 pub struct Settings {
     pub title: Arc<str>,
     /// What it is about, in more words than the title has.
@@ -28,7 +30,7 @@ pub struct Settings {
 }
 
 /// A place in the order, and who has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Participant {
     pub role: Role,
     #[serde(flatten)]
@@ -36,8 +38,9 @@ pub struct Participant {
 }
 
 /// What a participant is in the discussion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ParticipantRole")]
 pub enum Role {
     Manager,
     Leader,
@@ -46,7 +49,7 @@ pub enum Role {
     Specialist,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
     Agent(AgentId),

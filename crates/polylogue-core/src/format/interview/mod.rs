@@ -6,10 +6,11 @@ mod vocabulary;
 use std::sync::Arc;
 
 use minijinja::context;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::vocabulary::purpose;
-use super::{Described, Format, Happened, NoDecision, Place, Reaction, Rules, Vocabulary, Wants};
+use super::{Described, Format, Happened, Hearing, NoDecision, Place, Reaction, Rules, Vocabulary, Wants};
 use crate::{
     ask::{Message, Request, Role, Thread},
     event::{Event, Record},
@@ -27,8 +28,9 @@ use crate::{
 const MAX_OUTPUT_TOKENS: u32 = 600;
 
 /// What an interview is set up with. The agent is the only one of the cast.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "InterviewSettings")]
 pub struct Settings {
     /// The session that it is about, and the line.
     pub of: SessionId,
@@ -168,6 +170,10 @@ impl Rules for Interview {
             Happened::Failed { .. } | Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
         }
+    }
+
+    fn hearing(&self, _: &Stage, _: &AskId) -> Option<Hearing> {
+        Some(Hearing::new(|partial| partial.trim().to_owned()))
     }
 
     fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Judgement, Mood, Note, Settings, bracket};
@@ -12,8 +13,9 @@ use crate::{
 };
 
 /// What only a scene decides. Beats are counted from 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[schemars(rename = "SceneDecided")]
 pub enum Decision {
     /// A character chose to say nothing.
     StayedSilent {
@@ -58,6 +60,13 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<Note>,
     },
+    /// A person directs the scene. What happens in the world is the line after this.
+    Directed {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Note>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<Arc<str>>,
+    },
     Concluded {
         #[serde(deserialize_with = "Reason::known")]
         reason: Reason,
@@ -76,6 +85,10 @@ pub enum Decision {
 }
 
 impl Decided for Decision {
+    fn is_consequence(&self) -> bool {
+        !matches!(self, Decision::Directed { .. })
+    }
+
     fn ask(&self) -> Option<&AskId> {
         match self {
             Decision::StayedSilent { ask, .. } | Decision::Salvaged { ask, .. } | Decision::Reasked { ask, .. } => {

@@ -39,6 +39,8 @@ pub(super) struct Director {
     pub(super) failures_in_row: u32,
     /// What it is told now.
     prompt: Kept,
+    /// What it is being asked, and the feelings with it. What happens meanwhile it hears the next time.
+    sent: Option<(Asked, Option<Arc<str>>)>,
 }
 
 /// What the moderator is asked, before it is written.
@@ -80,6 +82,7 @@ impl Director {
             felt: None,
             failures_in_row: 0,
             prompt: Kept::default(),
+            sent: None,
         }
     }
 
@@ -151,7 +154,10 @@ impl Director {
             model: agent.model.clone(),
             system: self.head.get(head),
             thread: self.past.thread(|asked| self.write(stage, settings, asked)),
-            prompt: self.prompt.get(|| self.write(stage, settings, &self.asked(stage, report))),
+            prompt: self.prompt.get(|| match &self.sent {
+                Some((asked, _)) => self.write(stage, settings, asked),
+                None => self.write(stage, settings, &self.asked(stage, report)),
+            }),
             shape: Some(self.shape.clone()),
             grammar: None,
             sampling,
@@ -160,11 +166,26 @@ impl Director {
 
     /// A reply that is asked for again must be seen, or the model could not mend it.
     pub(super) fn remember(&mut self, stage: &Stage, report: Report, answer: &Arc<str>) {
-        let feelings = report.feelings.clone();
-        let asked = self.asked(stage, report);
+        let (asked, feelings) = self.sent.take().unwrap_or_else(|| {
+            let feelings = report.feelings.clone();
+            (self.asked(stage, report), feelings)
+        });
+        if let Asked::Beat { lines, .. } = &asked {
+            self.heard = lines[1];
+        }
         self.past.push(Told::with(asked, std::mem::take(&mut self.prompt)), answer.clone());
-        self.heard = stage.transcript().lines().len();
         self.felt = feelings;
+    }
+
+    /// Nobody answers what it was asked: it is asked anew, as things stand then.
+    pub(super) fn unsent(&mut self) {
+        self.sent = None;
+    }
+
+    /// It is asked as things stand.
+    pub(super) fn sent(&mut self, stage: &Stage, report: Report) {
+        let feelings = report.feelings.clone();
+        self.sent = Some((self.asked(stage, report), feelings));
     }
 
     /// Something has happened that it would be told.
@@ -189,6 +210,7 @@ impl Director {
     /// Nothing came of it. The thread stays as it was sent.
     pub(super) fn failed(&mut self, stands_in: Option<&AgentId>, mode: AgentMode) {
         self.again = None;
+        self.sent = None;
         self.failures_in_row += 1;
         if let Some(other) = stands_in {
             self.who = other.clone();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -30,8 +31,9 @@ const STOCK_EVENTS: [&str; 6] = [
 ];
 
 /// A direction that the transcript does not show.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SceneNote")]
 pub struct Note {
     /// `None` when it is for everybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,8 +42,9 @@ pub struct Note {
     pub kind: NoteKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SceneNoteKind")]
 pub enum NoteKind {
     /// To the initial speaker.
     Opening,
@@ -54,6 +57,8 @@ pub enum NoteKind {
     Direction,
     /// The character leaves no room for the others.
     Alone,
+    /// A person directs.
+    Director,
 }
 
 impl NoteKind {
@@ -66,6 +71,7 @@ impl NoteKind {
             NoteKind::Drift => "drift",
             NoteKind::Direction => "direction",
             NoteKind::Alone => "alone",
+            NoteKind::Director => "director",
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// One judgement. Fractions are kept as whole hundredths, so that a journal reads back exactly.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Judgement {
     /// How far the scene is on its way to the goal, in percent.
@@ -58,7 +59,7 @@ impl Judgement {
 }
 
 /// What the moderator has to say about one character.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OnCharacter {
     pub character: AgentId,
@@ -73,7 +74,7 @@ pub struct OnCharacter {
 }
 
 /// How far a character has come with what it wants in this scene.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArcState {
     Open,
@@ -95,7 +96,7 @@ impl ArcState {
 }
 
 /// How a beat changed what is between two characters, from -100 to 100.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shift {
     pub between: [AgentId; 2],
     pub change: i8,

@@ -8,6 +8,7 @@
 mod act;
 pub mod bracket;
 mod decision;
+mod direct;
 mod director;
 mod follow;
 mod grammar;
@@ -28,6 +29,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use minijinja::context;
 
+use self::{
+    bracket::Action,
+    director::{Director, Report},
+    pace::Pace,
+    player::{Player, Standing},
+    recall::memory,
+    told::{NOW, action_of},
+};
 pub use self::{
     decision::Decision,
     follow::{Note, NoteKind},
@@ -42,13 +51,7 @@ pub use self::{
     },
     vocabulary::{kind, purpose, reason},
 };
-use self::{
-    director::{Director, Report},
-    pace::Pace,
-    player::{Player, Standing},
-    told::NOW,
-};
-use super::{Format, Happened, Place, Reaction, Rules, Vocabulary, Wants};
+use super::{Format, Happened, Hearing, Place, Reaction, Rules, Vocabulary, Wants};
 use crate::{
     Conversation,
     ask::Request,
@@ -56,7 +59,7 @@ use crate::{
     id::{AgentId, AskId, LineId, PersonId},
     line::{Delivery, Line, LineKind, Speaker},
     reason::{Ending, Reason},
-    setup::{BadSetup, Change},
+    setup::{self, BadSetup, Change},
     stage::{Stage, Words},
     step::Rejected,
 };
@@ -65,9 +68,6 @@ use crate::{
 pub const MODERATOR: &str = "moderator";
 /// The name of the one who stands in for it.
 pub const STAND_IN: &str = "moderator-fallback";
-
-/// The most of a memory that is kept.
-const MAX_MEMORY_CHARS: usize = 600;
 
 impl Format for Settings {
     const NAME: &'static str = "scene";
@@ -104,6 +104,8 @@ pub struct Scene {
     arcs: BTreeMap<AgentId, ArcState>,
     /// How many beats are over.
     beats: u32,
+    /// How often a person has directed in this beat.
+    directions: usize,
     over: Option<Reason>,
 }
 
@@ -120,6 +122,7 @@ impl Scene {
             relations: Relations::default(),
             arcs: BTreeMap::new(),
             beats: 0,
+            directions: 0,
             over: None,
         };
         for text in settings.events.scheduled(0) {
@@ -147,6 +150,7 @@ impl Scene {
         let before = if beat == self.beat { self.begins[0] } else { self.begins[1] };
         self.begins = [before, stage.transcript().lines().len()];
         self.beat = beat;
+        self.directions = 0;
         for at in 0..self.players.len() {
             let plays = beat > 0 || self.settings.initial_speaker.as_ref().is_none_or(|id| *id == self.players[at].id);
             if !plays {
@@ -267,6 +271,7 @@ impl Scene {
                 }
                 self.begin(stage, *beat, notes);
             }
+            Decision::Directed { note, .. } => self.direct(stage, note.as_ref()),
             Decision::Concluded { reason, .. } => self.conclude(*reason),
             Decision::Remembered { character, .. } | Decision::NotRemembered { character, .. } => {
                 if let Some(player) = self.player_mut(character) {
@@ -361,11 +366,20 @@ impl Rules for Scene {
             Happened::Answered { ask, text, is_full } => Ok(self.answered(stage, ask, text, is_full)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
-            Happened::Proposed(_) => Err(Rejected::NotForOthers),
+            Happened::Proposed(decision) => match decision.open() {
+                Some(Decision::Directed { note, event }) => {
+                    Ok(Reaction::events(self.directed(stage, note.as_ref(), event.as_ref())?))
+                }
+                _ => Err(Rejected::NotForOthers),
+            },
         }
     }
 
-    /// A scene is watched, not taken part in.
+    fn hearing(&self, _: &Stage, ask: &AskId) -> Option<Hearing> {
+        (ask.purpose == purpose::ACT).then(|| Hearing::new(bracket::words_so_far))
+    }
+
+    /// A scene is watched and directed, not taken part in.
     fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
         Err(Rejected::NotYourTurn(who.clone()))
     }
@@ -399,8 +413,27 @@ impl Rules for Scene {
         vec![format!("beat_{}", ask.turn), format!("{number:03}_{}", ask.agent)]
     }
 
+    /// The line with other words, or another act where it has none.
+    fn reworded(&self, line: &Line, _: &str, words: &str) -> String {
+        let Some(action) = action_of(line, &self.settings, NOW) else { return words.to_owned() };
+        let said = match action.kind.is_verbal() {
+            true => Action { text: words.into(), ..action },
+            false => Action { nonverbal: vec![words.into()], ..action },
+        };
+        said.to_string()
+    }
+
+    fn noted(&self, stage: &Stage, note: &setup::Note) -> Result<Vec<Event>, Rejected> {
+        let note = Note { to: note.to.clone(), text: note.text.trim().into(), kind: NoteKind::Director };
+        self.directed(stage, Some(&note), None)
+    }
+
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
         match &record.event {
+            Event::Asked { ask, .. } if ask.purpose == purpose::JUDGE => {
+                let report = self.report();
+                self.director.sent(stage, report);
+            }
             Event::Answered { ask, text, .. } => match ask.purpose {
                 purpose::ACT => {
                     let mode = self.settings.agent_mode;
@@ -426,6 +459,7 @@ impl Rules for Scene {
                 }
             }
             Event::Resumed { change, .. } | Event::Forked { change, .. } => {
+                self.director.unsent();
                 self.go_on(stage, change);
             }
             Event::Started { .. }
@@ -449,20 +483,6 @@ impl Rules for Scene {
 fn by_moderator(kind: LineKind, text: Arc<str>, ask: Option<AskId>) -> Event {
     let delivery = Delivery::default();
     Event::LineSpoken { speaker: Speaker::Moderator, kind, text, ask, to: None, voice: None, delivery }
-}
-
-/// A memory as one short paragraph.
-fn memory(text: &str) -> Arc<str> {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = words.trim_matches('"');
-    match words.char_indices().nth(MAX_MEMORY_CHARS) {
-        None => words.into(),
-        Some((end, _)) => {
-            let kept = &words[..end];
-            let whole = kept.rfind(['.', '!', '?']).map_or(kept, |at| &kept[..=at]);
-            whole.into()
-        }
-    }
 }
 
 /// How many beats of a scene are over; none in a session of another format.

@@ -7,6 +7,7 @@ mod lexicon;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much of a mood is left after a beat, in thousandths.
@@ -16,7 +17,7 @@ const KEPT: i32 = 850;
 const WEIGHT: i32 = 600;
 
 /// A mood, or what a tone says of one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mood {
     /// From unpleasant to pleasant, −1000 to 1000.

@@ -34,6 +34,8 @@ pub(super) struct Player {
     /// The feelings that it was last told.
     felt: Option<Arc<str>>,
     pub(super) standing: Standing,
+    /// What a person directs it to, for the next beat.
+    noted: Vec<Arc<str>>,
     pub(super) mood: Mood,
     /// Whether it is to put down what it remembers.
     pub(super) owes_memory: bool,
@@ -78,6 +80,7 @@ impl Player {
             heard: 0,
             felt: None,
             standing: Standing::Out,
+            noted: Vec::new(),
             mood: Mood::default(),
             owes_memory: false,
         }
@@ -111,9 +114,28 @@ impl Player {
     }
 
     /// Gives it a place in the beat that begins.
-    pub(super) fn open(&mut self, stage: &Stage, beat: u32, notes: Vec<Arc<str>>, feelings: Option<Arc<str>>) {
+    pub(super) fn open(&mut self, stage: &Stage, beat: u32, mut notes: Vec<Arc<str>>, feelings: Option<Arc<str>>) {
+        // A beat that begins again begins with what it was told to begin with.
+        if let Standing::Open { told, .. } = &self.standing
+            && told.what.beat == beat
+        {
+            notes.extend(told.what.notes.iter().cloned());
+        }
+        notes.append(&mut self.noted);
         let told = Told::new(self.news(stage, beat, notes, feelings.clone()));
         self.standing = Standing::Open { told, feelings };
+    }
+
+    /// A person directs it: in this beat if it has not been asked yet, else in the next.
+    pub(super) fn direct(&mut self, note: &Arc<str>, is_asked: bool) {
+        match &mut self.standing {
+            Standing::Open { told, .. } if !is_asked => {
+                let mut news = told.what.clone();
+                news.notes.push(note.clone());
+                *told = Told::new(news);
+            }
+            _ => self.noted.push(note.clone()),
+        }
     }
 
     pub(super) fn news(&self, stage: &Stage, beat: u32, notes: Vec<Arc<str>>, feelings: Option<Arc<str>>) -> News {

@@ -92,6 +92,23 @@ fn is_sign(word: &str) -> bool {
     word.chars().next().is_some_and(stands_alone)
 }
 
+/// The most of a memory that is kept.
+const MAX_MEMORY_CHARS: usize = 600;
+
+/// A memory as one short paragraph.
+pub(super) fn memory(text: &str) -> Arc<str> {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = words.trim_matches('"');
+    match words.char_indices().nth(MAX_MEMORY_CHARS) {
+        None => words.into(),
+        Some((end, _)) => {
+            let kept = &words[..end];
+            let whole = kept.rfind(['.', '!', '?']).map_or(kept, |at| &kept[..=at]);
+            whole.into()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -16,8 +17,9 @@ use crate::{
 };
 
 /// What a scene is set up with. The characters are the agents of the cast, in its order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SceneSettings")]
 pub struct Settings {
     /// Recorded as `title`: a format's `name` is its own.
     #[serde(rename = "title")]
@@ -60,7 +62,7 @@ fn default_beats() -> u32 {
 }
 
 /// What a character sees of the past.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentMode {
     /// All of it, as one thread that grows: prompt caches hit.
@@ -71,7 +73,7 @@ pub enum AgentMode {
 }
 
 /// Where the world's own events come from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorldEvents {
     /// From the moderator, when the scene is off its track or nobody speaks.
@@ -93,7 +95,7 @@ impl WorldEvents {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Scheduled {
     pub beat: u32,
     pub text: Arc<str>,

@@ -7,20 +7,23 @@
 mod extract;
 mod lenient;
 mod near;
+mod partial;
 mod shape;
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use partial::{text_so_far, thought_through};
 pub use shape::{Field, Shape};
 
 /// Bytes of a reply that are read; what is beyond is not looked at.
 pub const MAX_BYTES: usize = 256 * 1024;
 
 /// What had to be done to a reply to understand it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repair {
     /// Longer than is read at all.

@@ -15,8 +15,9 @@ use polylogue_core::{
     id::{PersonId, Seq, SessionId},
     setup::Change,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use self::stream::Until;
@@ -26,8 +27,21 @@ use crate::{
     house::{FormatRequest, Request},
     json::Body,
     route::sessions::{After, find, query, setup_of},
+    schema::{described, stand_ins},
     stream::place,
 };
+
+described!(taken: Chat);
+
+/// What the routes answer with that core writes.
+pub(crate) mod body {
+    use polylogue_core::format::chorus;
+
+    super::stand_ins!(
+        ChorusStreamEvent = crate::stream::StreamEvent<chorus::ChorusEvent, crate::format::chorus::stream::Where>,
+        Manifest = chorus::Manifest,
+    );
+}
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(begin)).routes(routes!(follow))
@@ -48,52 +62,78 @@ impl FormatRequest for ChorusRequest {
 }
 
 /// An agent for a slot.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlotRequest {
-    #[schema(minimum = 1, maximum = 6)]
+    #[schemars(range(min = 1, max = 6))]
     pub slot_id: u8,
     /// An agent of the configuration, a built-in one, or a model by its name.
-    #[schema(min_length = 1, max_length = 64, example = "gpt-4o")]
+    #[schemars(length(min = 1, max = 64), example = "gpt-4o")]
     pub agent_id: String,
+    /// Who it is in this slot, instead of who the configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 20_000))]
+    pub persona: Option<String>,
+    /// The voice profile that it speaks with, instead of its own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub voice: Option<String>,
 }
 
 /// A message to a chorus.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Chat {
-    #[schema(min_length = 1, max_length = 20_000, example = "What is a home?")]
+    #[schemars(length(min = 1, max = 20_000), example = "What is a home?")]
     message: String,
     /// One to six; left out, the house seats its own.
-    #[schema(min_items = 1, max_items = 6)]
+    #[schemars(length(min = 1, max = 6))]
     slots: Option<Vec<SlotRequest>>,
     /// A session to go on with; its slots stay who they are.
+    #[schemars(with = "Option<SessionId>")]
     session_id: Option<String>,
     /// The seed of every draw, to get the same again.
-    #[schema(maximum = 9_007_199_254_740_991_i64)]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
     seed: Option<u64>,
     /// Whether lines become clips; as the house does, or the session that goes on, if left out.
     speech: Option<bool>,
+    /// Whether words are sent as they are written, in events `delta` and `waiting` without an id
+    #[serde(default)]
+    live: bool,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Live {
+    /// The same as `live` in the body
+    #[serde(default)]
+    live: bool,
 }
 
 /// Say something to a chorus, and hear what follows
 #[utoipa::path(
-    post, path = "/v1/chat", tag = "chorus", request_body = Chat,
-    params(("Last-Event-ID" = Option<u64>, Header,
+    post, path = "/v1/chat", tag = "chorus", operation_id = "chat", request_body = Chat,
+    params(Live, ("Last-Event-ID" = Option<u64>, Header,
         description = "With `sessionId`: nothing is said, the stream goes on after this event")),
     responses(
         (status = 200, description = "The events `turn.start`, `slot.start`, `slot.done`, `slot.audio`, `slot.error`, \
             `turn.done`, `turn.audio` and, last, `done`. Closing the connection does not stop the work.",
-            content_type = "text/event-stream", body = serde_json::Value),
+            content_type = "text/event-stream", body = body::ChorusStreamEvent),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]
-async fn begin(State(app): State<App>, headers: HeaderMap, Body(chat): Body<Chat>) -> Result<Response, Refusal> {
+async fn begin(
+    State(app): State<App>,
+    live: Result<Query<Live>, QueryRejection>,
+    headers: HeaderMap,
+    Body(mut chat): Body<Chat>,
+) -> Result<Response, Refusal> {
+    chat.live |= query(live)?.live;
     let Some(id) = &chat.session_id else { return start(&app, chat).await };
     let id = id.parse().map_err(|_| Refusal::request("`sessionId` is not a session id"))?;
     let setup = a_chorus(&app, id).await?;
     if headers.contains_key("last-event-id") {
-        return Ok(stream::chorus(&app, id, place(&headers, None)?, Until::Done));
+        return Ok(stream::chorus(&app, id, place(&headers, None)?, Until::Done, chat.live));
     }
     if chat.slots.is_some() {
         return Err(Refusal::request("a session that goes on keeps its slots: leave `slots` out, or begin a new one"));
@@ -101,25 +141,26 @@ async fn begin(State(app): State<App>, headers: HeaderMap, Body(chat): Body<Chat
     let person = person(&setup)?;
     let change = Change { speech: chat.speech, ..Change::default() };
     let before = app.hub.reopen(id, person, chat.message.trim().into(), change).await?;
-    Ok(stream::chorus(&app, id, before, Until::Done))
+    Ok(stream::chorus(&app, id, before, Until::Done, chat.live))
 }
 
 async fn start(app: &App, chat: Chat) -> Result<Response, Refusal> {
+    let is_live = chat.live;
     let request = ChorusRequest { message: chat.message, slots: chat.slots, seed: chat.seed, speech: chat.speech };
     let setup = app.house.setup(Request::new(request)).await?;
     let id = app.hub.start(setup).await?;
     app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
-    Ok(stream::chorus(app, id, Seq::START, Until::Done))
+    Ok(stream::chorus(app, id, Seq::START, Until::Done, is_live))
 }
 
 /// Hear a chorus again, or go on hearing it
 #[utoipa::path(
-    get, path = "/v1/chat/{id}", tag = "chorus",
-    params(("id" = String, Path, description = "The session"), After,
+    get, path = "/v1/chat/{id}", tag = "chorus", operation_id = "followChat",
+    params(("id" = String, Path, format = "uuid", description = "The session"), After,
         ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this event")),
     responses(
         (status = 200, description = "The same events with the same ids as the first time, to the session's last",
-            content_type = "text/event-stream", body = serde_json::Value),
+            content_type = "text/event-stream", body = body::ChorusStreamEvent),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]
@@ -130,9 +171,10 @@ async fn follow(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let id = find(&id)?;
-    let after = place(&headers, query(from)?.from)?;
+    let After { from, live } = query(from)?;
+    let after = place(&headers, from)?;
     a_chorus(&app, id).await?;
-    Ok(stream::chorus(&app, id, after, Until::Last))
+    Ok(stream::chorus(&app, id, after, Until::Last, live))
 }
 
 /// The setup of a chorus. A session of another format is none.

@@ -4,13 +4,16 @@ use axum::response::{Response, sse::Event as Frame};
 use futures_util::{StreamExt, stream};
 use polylogue_core::{
     Event,
-    format::chorus::ChorusStream,
+    format::chorus::{ChorusStream, SlotId},
     id::{Seq, SessionId},
 };
+use polylogue_runtime::Published;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     app::App,
-    stream::{records, respond},
+    stream::{passing, published, respond, subscribed},
 };
 
 /// When a chorus's stream ends.
@@ -22,17 +25,32 @@ pub(super) enum Until {
     Last,
 }
 
-/// The events of a chorus after `after`.
-pub(super) fn chorus(app: &App, session: SessionId, after: Seq, until: Until) -> Response {
+/// Where in a chorus something passes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Chorus")]
+pub(super) struct Where {
+    slot_id: SlotId,
+    turn_index: u32,
+}
+
+/// The events of a chorus after `after`, and what passes for those who want it.
+pub(super) fn chorus(app: &App, session: SessionId, after: Seq, until: Until, is_live: bool) -> Response {
     // The fold needs the records from the first, whatever the listener has seen.
-    let records = records(app.hub.subscribe(session, Seq::START)).boxed();
+    let heard = published(subscribed(app, session, Seq::START, is_live)).boxed();
     let frames =
-        stream::unfold((records, None::<ChorusStream>, false), move |(mut records, mut fold, is_done)| async move {
+        stream::unfold((heard, None::<ChorusStream>, false), move |(mut heard, mut fold, is_done)| async move {
             if is_done {
                 return None;
             }
             loop {
-                let record = records.next().await?;
+                let record = match heard.next().await? {
+                    Published::Record(record) => record,
+                    passes @ (Published::Delta { .. } | Published::Waiting { .. }) => {
+                        let Some(frame) = fold.as_ref().and_then(|fold| passing_in(fold, passes)) else { continue };
+                        return Some((frame, (heard, fold, is_done)));
+                    }
+                };
                 let event = match &mut fold {
                     Some(fold) => fold.on(&record),
                     None => {
@@ -44,8 +62,14 @@ pub(super) fn chorus(app: &App, session: SessionId, after: Seq, until: Until) ->
                 let Some(event) = event.filter(|_| record.seq > after) else { continue };
                 let is_done = until == Until::Done && matches!(record.event, Event::Ended { .. });
                 let frame = Frame::default().id(record.seq.to_string()).event(event.name()).json_data(&event);
-                return Some((frame.expect("events have string keys"), (records, fold, is_done)));
+                return Some((frame.expect("events have string keys"), (heard, fold, is_done)));
             }
         });
     respond(app, frames)
+}
+
+fn passing_in(fold: &ChorusStream, passes: Published) -> Option<Frame> {
+    let (Published::Delta { ask, .. } | Published::Waiting { ask, .. }) = &passes else { return None };
+    let (slot_id, turn_index) = fold.place(ask)?;
+    passing(passes, Where { slot_id, turn_index })
 }

@@ -6,8 +6,8 @@ use polylogue_core::{
     room::{Addressed, Mention, Target, addressed},
     setup::Cast,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use crate::{
     error::{Code, Refusal},
@@ -15,28 +15,28 @@ use crate::{
 };
 
 /// What a person says in a room.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RoomMessage {
     /// `@gpt …`, `@all …` and `@router collaborate gpt claude: GOAL` at its beginning go before the other fields
-    #[schema(min_length = 1, max_length = 20_000, example = "@gpt What is a cloud?")]
+    #[schemars(length(min = 1, max = 20_000), example = "@gpt What is a cloud?")]
     text: String,
     /// An agent, `router` or `all`; left out, the router passes it on [default: router]
-    #[schema(example = "gpt")]
+    #[schemars(example = &"gpt")]
     target: Option<String>,
     /// One answers and may hand over once, or several work on it together [default: single]
     mode: Option<MessageMode>,
     /// For a collaboration [default: 6]
-    #[schema(minimum = 1, maximum = 10_000)]
+    #[schemars(range(min = 1, max = 10_000))]
     max_rounds: Option<u32>,
     /// Who speaks first in a collaboration; left out, the target if it is an agent
     speaker: Option<String>,
     /// Who takes part in a collaboration; left out, those of the house
-    #[schema(min_items = 2, max_items = 16)]
+    #[schemars(length(min = 2, max = 16))]
     participants: Option<Vec<String>>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum MessageMode {
     Single,

@@ -10,17 +10,22 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{Response, sse::Event as Frame},
 };
-use futures_util::stream::unfold;
+use futures_util::{StreamExt, stream::unfold};
 use polylogue_core::{
     format::{
         Format,
         collaboration::{self, Mode, Quote, RoomEvent, RoomSession},
     },
+    id::SessionId,
     room::{CallId, RoomCall, RoomId},
 };
-use polylogue_runtime::port::RoomSummary;
+use polylogue_runtime::{
+    RoomHeard,
+    port::{RoomListPlace, RoomSummary},
+};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use self::message::{RoomMessage, Wanted};
@@ -29,9 +34,20 @@ use crate::{
     error::{ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
-    route::sessions::query,
-    stream::{place, respond},
+    route::{list::Page, sessions::query},
+    schema::{described, stand_ins},
+    stream::{passing, place, respond},
 };
+
+described!(sent: Called, RoomList, RoomStanding);
+described!(taken: RoomMessage);
+
+/// What the routes answer with that core writes.
+mod body {
+    use polylogue_core::format::collaboration::RoomEvent;
+
+    super::stand_ins!(RoomStreamEvent = crate::stream::StreamEvent<RoomEvent, super::Where>);
+}
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(say)).routes(routes!(events))
@@ -57,21 +73,25 @@ impl FormatRequest for CollaborationRequest {
 }
 
 /// What a message has begun.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Called {
+    #[schemars(with = "SessionId")]
     session_id: String,
     /// In every event that follows from the message
+    #[schemars(with = "CallId")]
     call_id: String,
     /// Where all are asked at once: the session of each
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<SessionId>>")]
     sessions: Option<Vec<String>>,
 }
 
 /// Say something in a room: to an agent, to all of them, or for several to work on together
 #[utoipa::path(
-    post, path = "/v1/rooms/{room}/messages", tag = "rooms", request_body = RoomMessage,
-    params(("room" = String, Path, description = "1 to 64 letters, digits, `-` and `_`; a room is there once it is spoken in")),
+    post, path = "/v1/rooms/{room}/messages", tag = "rooms", operation_id = "sayInRoom", request_body = RoomMessage,
+    params(("room" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$",
+        description = "1 to 64 letters, digits, `-` and `_`; a room is there once it is spoken in")),
     responses(
         (status = 202, description = "It is recorded, and those that it is for are being asked", body = Called),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
@@ -118,6 +138,9 @@ struct Since {
     /// Only so many of the events that there are, and what follows
     #[param(minimum = 0, maximum = 1000)]
     history: Option<usize>,
+    /// Whether words are sent as they are written, in events `delta` and `waiting` without an id
+    #[serde(default)]
+    live: bool,
 }
 
 /// How many events somebody may ask for at once instead of all.
@@ -125,15 +148,15 @@ const MAX_HISTORY: usize = 1_000;
 
 /// What is said in a room, from the beginning and as it goes on
 #[utoipa::path(
-    get, path = "/v1/rooms/{room}/events", tag = "rooms",
-    params(("room" = String, Path), Since,
+    get, path = "/v1/rooms/{room}/events", tag = "rooms", operation_id = "followRoom",
+    params(("room" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), Since,
         ("Last-Event-ID" = Option<u64>, Header, description = "Only what comes after this event")),
     responses(
         (status = 200, description = "`human_message`, `agent_call` and `agent_response`, each with `type`, `sender`, \
             `target`, `thread`, `text`, `call_id` and `ts`, and in a collaboration with `session_id`, `round` and \
             `max_rounds`. All who listen hear the same events with the same ids in the same order; the ids go up, \
             not always by one. The stream does not end.",
-            content_type = "text/event-stream", body = serde_json::Value),
+            content_type = "text/event-stream", body = body::RoomStreamEvent),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
 )]
@@ -152,15 +175,18 @@ async fn events(
         }
         heard = app.hub.before_last(&room, events).await?;
     }
-    Ok(listen(&app, room, heard))
+    Ok(listen(&app, room, heard, since.live))
 }
 
 /// A room in the list.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ListedRoom {
+    #[schemars(with = "RoomId")]
     room: String,
+    #[schemars(extend("format" = "date-time"))]
     started_at: String,
+    #[schemars(extend("format" = "date-time"))]
     last_at: String,
 }
 
@@ -174,38 +200,43 @@ impl From<RoomSummary> for ListedRoom {
     }
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct RoomList {
     rooms: Vec<ListedRoom>,
+    /// What `before` takes for the page after this one; `null` where this is the last
+    next: Option<String>,
 }
-
-/// How many rooms are listed.
-const MAX_ROOMS: usize = 1_000;
 
 /// The rooms that something was said in, the newest first
-#[utoipa::path(get, path = "/v1/rooms", tag = "rooms", responses(
+#[utoipa::path(get, path = "/v1/rooms", tag = "rooms", operation_id = "listRooms", params(Page), responses(
     (status = 200, body = RoomList), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
-async fn list(State(app): State<App>) -> Result<Json<RoomList>, Refusal> {
-    let rooms = app.rooms.rooms(MAX_ROOMS).await?;
-    Ok(Json(RoomList { rooms: rooms.into_iter().map(ListedRoom::from).collect() }))
+async fn list(State(app): State<App>, page: Result<Query<Page>, QueryRejection>) -> Result<Json<RoomList>, Refusal> {
+    let (before, limit) = query(page)?.checked::<RoomListPlace>()?;
+    // One more is looked for, to know whether there is one.
+    let mut rooms = app.rooms.rooms(before.as_ref(), limit + 1).await?;
+    let has_more = rooms.len() > limit;
+    rooms.truncate(limit);
+    let next = rooms.last().filter(|_| has_more).map(|last| last.place().to_string());
+    Ok(Json(RoomList { rooms: rooms.into_iter().map(ListedRoom::from).collect(), next }))
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RoomStanding {
+    #[schemars(with = "RoomId")]
     room: String,
     /// What has been said up to now has no higher id than this
     last_event_id: u64,
     /// What goes on there, the oldest first; `POST /v1/sessions/{id}/stop` ends it
-    #[schema(value_type = Vec<Object>)]
     sessions: Vec<RoomSession>,
     /// Who can be spoken to
     agents: Vec<String>,
 }
 
 /// A room as it stands: what goes on there, and who can be spoken to
-#[utoipa::path(get, path = "/v1/rooms/{room}", tag = "rooms", params(("room" = String, Path)), responses(
+#[utoipa::path(get, path = "/v1/rooms/{room}", tag = "rooms", operation_id = "showRoom",
+    params(("room" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), responses(
     (status = 200, body = RoomStanding), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 async fn show(State(app): State<App>, Path(room): Path<String>) -> Result<Json<RoomStanding>, Refusal> {
@@ -223,19 +254,37 @@ fn find(room: &str) -> Result<RoomId, Refusal> {
     room.parse().map_err(|error| Refusal::request(format!("{error}")))
 }
 
+/// Which session of a room something passes in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Room")]
+struct Where {
+    #[schemars(with = "SessionId")]
+    session_id: String,
+    #[schemars(with = "CallId")]
+    call_id: String,
+}
+
 /// The events of a room after the one with this number, for as long as somebody listens.
-fn listen(app: &App, room: RoomId, heard: u64) -> Response {
-    let frames = unfold(app.hub.listen(room, heard), |mut listener| async move {
-        match listener.next().await {
-            Ok((number, event)) => {
+fn listen(app: &App, room: RoomId, heard: u64, is_live: bool) -> Response {
+    let frames = unfold(app.hub.listen(room, heard), move |mut listener| async move {
+        let heard = match is_live {
+            true => listener.next_live().await,
+            false => listener.next().await.map(|(number, event)| RoomHeard::Event(number, event)),
+        };
+        let frame = match heard {
+            Ok(RoomHeard::Event(number, event)) => {
                 let frame = Frame::default().id(number.to_string()).json_data(&event);
-                Some((frame.expect("events have string keys"), listener))
+                Some(frame.expect("events have string keys"))
+            }
+            Ok(RoomHeard::Passing { session, call, what }) => {
+                passing(what, Where { session_id: session.to_string(), call_id: call.to_string() })
             }
             Err(error) => {
                 tracing::error!(%error, "a room's event stream breaks off");
-                None
+                return None;
             }
-        }
+        };
+        Some((frame, listener))
     });
-    respond(app, frames)
+    respond(app, frames.filter_map(async |frame| frame))
 }

@@ -26,11 +26,11 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     HubError, Opened,
-    port::{JournalError, Summary},
+    port::{JournalError, Search, Summary},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
-use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -38,9 +38,24 @@ use crate::{
     error::{Code, ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
-    route::sessions::{Limit, find, query},
+    route::{
+        list::{Page, page},
+        sessions::{find, query},
+    },
+    schema::{described, stand_ins},
     stream::place,
 };
+
+described!(sent: List);
+described!(taken: Create, Say, Patch);
+
+/// What the routes answer with that core writes.
+mod body {
+    super::stand_ins!(
+        DiscussionState = polylogue_core::format::discussion::DiscussionState,
+        DiscussionEvent = super::stream::DiscussionEvent,
+    );
+}
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, say, change))
@@ -57,36 +72,36 @@ pub struct DiscussionRequest {
 }
 
 /// Somebody who is to take part: an agent, or with the role `user` a person.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ParticipantRequest {
     /// `manager`, `leader`, `user` or `specialist`
-    #[schema(example = "manager")]
+    #[schemars(with = "discussion::Role")]
     pub role: String,
     /// An agent of the configuration, a built-in one, or a model by its name
-    #[schema(max_length = 64, example = "gpt")]
+    #[schemars(length(max = 64), example = &"gpt")]
     pub agent: Option<String>,
     /// What the agent is called in the discussion, where that is not its own name
-    #[schema(max_length = 64)]
+    #[schemars(length(max = 64))]
     pub name: Option<String>,
     /// The person who has this place; left out, anybody who comes
-    #[schema(max_length = 64)]
+    #[schemars(length(max = 64))]
     pub user_id: Option<String>,
     #[serde(alias = "ai_model_config")]
     pub ai_model_config: Option<ModelConfigRequest>,
 }
 
 /// How an agent's model is to answer here, where that is not as usual.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelConfigRequest {
     pub model: Option<String>,
     /// What ends a reply [default: `[`, an empty line, and `Speaker:`]
-    #[schema(max_items = 16)]
+    #[schemars(length(max = 16))]
     pub stop: Option<Vec<String>>,
-    #[schema(minimum = 0, maximum = 2)]
+    #[schemars(range(min = 0, max = 2))]
     pub temperature: Option<f64>,
-    #[schema(minimum = 1)]
+    #[schemars(range(min = 1))]
     pub max_tokens: Option<u32>,
 }
 
@@ -100,28 +115,31 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const BEGINNING: Duration = Duration::from_secs(5);
 
 /// A new discussion.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "DiscussionRequest")]
 struct Create {
-    #[schema(min_length = 1, max_length = 200, example = "The roof")]
+    #[schemars(length(min = 1, max = 200), example = "The roof")]
     title: String,
     /// What it is about, in more words; every agent is told
     #[serde(alias = "goal")]
-    #[schema(max_length = 20_000)]
+    #[schemars(length(max = 20_000))]
     topic: Option<String>,
     /// In the order in which they speak
-    #[schema(min_items = 1, max_items = 32)]
+    #[schemars(length(min = 1, max = 32))]
     participants: Vec<ParticipantRequest>,
-    #[schema(minimum = 1, maximum = 1000)]
+    #[schemars(range(min = 1, max = 1000))]
     max_rounds: Option<u32>,
 }
 
 /// Begin a discussion
 ///
 /// Agents that come before the first person begin to speak at once; the answer does not wait for them.
-#[utoipa::path(post, path = "/api/discussions", tag = "discussions", request_body = Create,
+#[utoipa::path(post, path = "/api/discussions", tag = "discussions", operation_id = "createDiscussion",
+    request_body = Create,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body: the same discussion")),
-    responses((status = 201, body = Object), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody))
+    responses((status = 201, body = body::DiscussionState),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody))
 )]
 async fn create(
     State(app): State<App>,
@@ -163,33 +181,41 @@ fn begun_before(records: &[Record], asked: &Setup) -> Result<(StatusCode, Json<D
     Ok((StatusCode::CREATED, Json(DiscussionState::of(records).map_err(|_| none())?)))
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ListedDiscussion")]
 struct Listed {
+    #[schemars(with = "SessionId")]
     id: String,
     title: String,
-    /// `active`, `completed` or `paused`
+    #[schemars(with = "DiscussionStatus")]
     status: &'static str,
+    #[schemars(extend("format" = "date-time"))]
     created_at: String,
+    #[schemars(extend("format" = "date-time"))]
     updated_at: String,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DiscussionList")]
 struct List {
-    #[schema(example = "success")]
+    #[schemars(extend("const" = "success"))]
     status: &'static str,
     discussions: Vec<Listed>,
+    /// What `before` takes for the page after this one; `null` where this is the last
+    next: Option<String>,
 }
 
-/// The discussions among the newest sessions
-#[utoipa::path(get, path = "/api/discussions", tag = "discussions", params(Limit), responses(
+/// The discussions, the newest first
+#[utoipa::path(get, path = "/api/discussions", tag = "discussions", operation_id = "listDiscussions",
+    params(Page), responses(
     (status = 200, body = List), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
-async fn list(State(app): State<App>, limit: Result<Query<Limit>, QueryRejection>) -> Result<Json<List>, Refusal> {
-    let sessions = app.journal.sessions(query(limit)?.checked()?).await?;
-    let is_discussion = |summary: &Summary| summary.format == Settings::NAME;
-    let discussions = sessions.into_iter().filter(is_discussion).map(Listed::from).collect();
-    Ok(Json(List { status: "success", discussions }))
+async fn list(State(app): State<App>, wanted: Result<Query<Page>, QueryRejection>) -> Result<Json<List>, Refusal> {
+    let (before, limit) = query(wanted)?.checked()?;
+    let search = Search { format: Some(Settings::NAME.to_owned()), before, limit, ..Search::default() };
+    let (sessions, next) = page(&app, search).await?;
+    Ok(Json(List { status: "success", discussions: sessions.into_iter().map(Listed::from).collect(), next }))
 }
 
 impl From<Summary> for Listed {
@@ -210,8 +236,9 @@ impl From<Summary> for Listed {
 }
 
 /// A discussion as it stands
-#[utoipa::path(get, path = "/api/discussions/{id}", tag = "discussions", params(("id" = String, Path)), responses(
-    (status = 200, body = Object, description = "`status`, `project`, `entries`, `counts`, `speakerOrder`, `nextSpeaker`"),
+#[utoipa::path(get, path = "/api/discussions/{id}", tag = "discussions", operation_id = "showDiscussion",
+    params(("id" = String, Path, format = "uuid")), responses(
+    (status = 200, body = body::DiscussionState),
     (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Json<DiscussionState>, Refusal> {
@@ -219,29 +246,32 @@ async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Dis
 }
 
 /// A person's message.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "DiscussionMessage")]
 struct Say {
-    #[schema(min_length = 1, max_length = 20_000)]
+    #[schemars(length(min = 1, max = 20_000))]
     message: String,
     /// Who speaks; may be left out where only one person takes part
-    #[schema(max_length = 64)]
+    #[schemars(length(max = 64))]
     user_id: Option<String>,
-    #[schema(max_length = 64)]
+    #[schemars(length(max = 64))]
     organization_id: Option<String>,
 }
 
 /// Say something, and hear what the agents say to it
 ///
 /// Runs the agents up to the next turn of a person. Closing the connection does not stop them.
-#[utoipa::path(post, path = "/api/discussions/{id}", tag = "discussions", request_body = Say,
-    params(("id" = String, Path),
+#[utoipa::path(post, path = "/api/discussions/{id}", tag = "discussions", operation_id = "sayInDiscussion",
+    request_body = Say,
+    params(("id" = String, Path, format = "uuid"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key and message: said once"),
         ("Accept" = Option<String>, Header, description = "`text/event-stream`: turn by turn"),
         ("Last-Event-ID" = Option<u64>, Header, description = "With a key and a stream: only what comes after")),
     responses(
         (status = 200, description = "The state as `GET` answers it; or the events `entry`, and last `done` with the state",
-            content((Object = "application/json"), (String = "text/event-stream"))),
+            content((body::DiscussionState = "application/json"),
+                (body::DiscussionEvent = "text/event-stream"))),
         (status = 409, description = "It is not this person's turn, or the discussion is paused or complete",
             body = ErrorBody),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
@@ -278,20 +308,24 @@ async fn say(
 }
 
 /// What is to be different.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "DiscussionPatch")]
 struct Patch {
     /// `paused` or `active`
+    #[schemars(extend("enum" = ["paused", "active", null]))]
     status: Option<String>,
     /// All of them, in the order in which they speak; only before anybody has spoken
-    #[schema(min_items = 1, max_items = 32)]
+    #[schemars(length(min = 1, max = 32))]
     participants: Option<Vec<ParticipantRequest>>,
 }
 
 /// Pause a discussion, go on with it, or change who takes part
-#[utoipa::path(patch, path = "/api/discussions/{id}", tag = "discussions", params(("id" = String, Path)),
+#[utoipa::path(patch, path = "/api/discussions/{id}", tag = "discussions", operation_id = "changeDiscussion",
+    params(("id" = String, Path, format = "uuid")),
     request_body = Patch,
-    responses((status = 200, body = Object), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody))
+    responses((status = 200, body = body::DiscussionState),
+        (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody))
 )]
 async fn change(
     State(app): State<App>,

@@ -8,11 +8,25 @@ use polylogue_core::{
     id::{Seq, SessionId},
 };
 use polylogue_runtime::Hub;
+use schemars::JsonSchema;
 
 use crate::{
     app::App,
     stream::{records, respond},
 };
+
+/// What a listener is told.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it only describes")]
+pub(super) enum DiscussionEvent {
+    /// A turn that was taken.
+    #[schemars(title = "Entry", extend("x-event" = "entry"))]
+    Entry(DiscussionEntry),
+    /// The discussion as it stands: the last event.
+    #[schemars(title = "Done", extend("x-event" = "done"))]
+    Done(DiscussionState),
+}
 
 /// The turns that are taken in a discussion after `before`, which is the end of a turn, up to the next turn of a
 /// person or the end; then the discussion as it stands. What came up to `heard` is known to the listener.

@@ -30,7 +30,7 @@ pub(super) async fn run(common: &Common, engine: &Engine, limit: usize) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_row(summary: &Summary, style: Style) {
+pub(super) fn print_row(summary: &Summary, style: Style) {
     let id = summary.id.to_string();
     let when = summary.last_at.to_string();
     let unended = if summary.is_left_alone() { "left alone" } else { summary.status().as_str() };
@@ -45,7 +45,7 @@ fn print_row(summary: &Summary, style: Style) {
     ));
 }
 
-fn shortened(title: &str) -> String {
+pub(super) fn shortened(title: &str) -> String {
     let one_line = title.split_whitespace().collect::<Vec<_>>().join(" ");
     match one_line.char_indices().nth(TITLE_CHARS) {
         Some((end, _)) => format!("{}…", one_line[..end].trim_end()),

@@ -18,10 +18,18 @@ use polylogue_core::{
     setup::Change,
 };
 use polylogue_runtime::{Listener, port::Journal};
-use polylogue_server::{Refusal, Request, format::chorus::ChorusRequest};
+use polylogue_server::{
+    Refusal, Request,
+    format::chorus::{ChorusRequest, SlotRequest},
+};
+use serde_json::{Value, json};
 
 pub(crate) use self::setup::voices;
-use self::{osc::Osc, setup::Wish, view::Lanes};
+use self::{
+    osc::Osc,
+    setup::{Seat, Wish},
+    view::Lanes,
+};
 use super::{Format, keepsake::Keepsakes};
 use crate::{
     args::Common,
@@ -59,7 +67,8 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     if let Some(session) = &args.session {
         return go_on(common, &config, &engine, session, &args).await;
     }
-    let wish = Wish { message: args.message, slots: args.slot, seed: None, speech: None };
+    let slots = args.slot.into_iter().map(|(number, agent)| Seat::of(number, agent)).collect();
+    let wish = Wish { message: args.message, slots, seed: None, speech: None };
     let setup = setup::setup(wish, common, &config, &engine)?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;
@@ -113,9 +122,22 @@ impl Format for Chorus {
         }
         let slots = request.slots.unwrap_or_default();
         slots.iter().try_for_each(|slot| house.must_be_no_file(&slot.agent_id))?;
-        let slots = slots.into_iter().map(|slot| (slot.slot_id, slot.agent_id)).collect();
+        let seat = |slot: SlotRequest| Seat {
+            number: slot.slot_id,
+            agent: slot.agent_id,
+            persona: slot.persona.filter(|persona| !persona.trim().is_empty()),
+            voice: slot.voice.filter(|voice| !voice.trim().is_empty()),
+        };
+        let slots = slots.into_iter().map(seat).collect();
         let wish = Wish { message: request.message, slots, seed: request.seed, speech: request.speech };
         setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)
+    }
+
+    fn example(&self, house: &ThisHouse) -> Option<Value> {
+        let seats = setup::default_seats(&house.common, &house.config, &house.engine).unwrap_or_default();
+        let slots = seats.iter().map(|seat| json!({ "slotId": seat.number, "agentId": seat.agent }));
+        let message = "What is a home, when the people you built it for have gone?";
+        Some(json!({ "message": message, "slots": slots.collect::<Vec<_>>() }))
     }
 
     /// Several speak at once.

@@ -19,17 +19,41 @@ use crate::{
 /// What is asked for; what is left open, the configuration and the house decide.
 pub(crate) struct Wish {
     pub(crate) message: String,
-    pub(crate) slots: Vec<(u8, String)>,
+    pub(crate) slots: Vec<Seat>,
     pub(crate) seed: Option<u64>,
     pub(crate) speech: Option<bool>,
+}
+
+/// Who sits in a slot.
+pub(crate) struct Seat {
+    pub(crate) number: u8,
+    /// An agent by its name.
+    pub(crate) agent: String,
+    /// In the place of the agent's own.
+    pub(crate) persona: Option<String>,
+    pub(crate) voice: Option<String>,
+}
+
+impl Seat {
+    /// An agent as the configuration has it.
+    pub(crate) fn of(number: u8, agent: String) -> Seat {
+        Seat { number, agent, persona: None, voice: None }
+    }
 }
 
 pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engine) -> Result<Setup, Failure> {
     let seats = if wish.slots.is_empty() { default_seats(common, config, engine)? } else { wish.slots };
     let (mut slots, mut cast) = (Vec::new(), Vec::new());
-    for (number, name) in seats {
-        let slot_id = SlotId::try_from(number).map_err(|error| Failure::request(error.to_string()))?;
-        let mut agent = agents::agent(&name, common, config, engine)?;
+    for seat in seats {
+        let slot_id = SlotId::try_from(seat.number).map_err(|error| Failure::request(error.to_string()))?;
+        let mut agent = agents::agent(&seat.agent, common, config, engine)?;
+        if let Some(voice) = &seat.voice {
+            agents::known_voice(&agent.name, voice, config)?;
+            agent.voice = Some(voice.as_str().into());
+        }
+        if let Some(persona) = seat.persona {
+            agent.persona = Some(persona.into());
+        }
         let agent_id = std::mem::replace(&mut agent.name, slot_id.agent());
         if slots.iter().any(|slot: &Slot| slot.slot_id == slot_id) {
             return Err(Failure::request(format!("slot {slot_id} is given twice")));
@@ -59,12 +83,13 @@ pub(crate) fn voices(config: &Config) -> Vec<VoiceProfile> {
 }
 
 /// Six seats: those of the configuration, or else every agent that can be used here, in turn.
-fn default_seats(common: &Common, config: &Config, engine: &Engine) -> Result<Vec<(u8, String)>, Failure> {
-    let numbered = |names: &[String]| -> Vec<(u8, String)> {
-        (1..=SlotId::MAX).zip(names.iter().cycle().take(usize::from(SlotId::MAX)).cloned()).collect()
+pub(crate) fn default_seats(common: &Common, config: &Config, engine: &Engine) -> Result<Vec<Seat>, Failure> {
+    let seated = |(number, name): (u8, &String)| Seat::of(number, name.clone());
+    let numbered = |names: &[String]| -> Vec<Seat> {
+        (1..=SlotId::MAX).zip(names.iter().cycle().take(usize::from(SlotId::MAX))).map(seated).collect()
     };
     if let Some(names) = config.chorus.slots.as_deref().filter(|names| !names.is_empty()) {
-        return Ok((1..=SlotId::MAX).zip(names.iter().cloned()).collect());
+        return Ok((1..=SlotId::MAX).zip(names).map(seated).collect());
     }
     let mut usable = Vec::new();
     let mut first_failure = None;

@@ -13,7 +13,6 @@ use polylogue_core::{
     id::{AgentId, AskId},
     line::{ClipState, Line, LineKind},
     projection::Costs,
-    text::reply,
 };
 
 use crate::{
@@ -98,8 +97,7 @@ impl Lanes {
                 Some(Doing::Failed) => "✗".to_owned(),
                 Some(Doing::WaitingFor(what)) => format!("waits for {what}"),
                 Some(Doing::Thinking(arriving)) => {
-                    let said = reply::preview(arriving).unwrap_or_default();
-                    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let said = arriving.split_whitespace().collect::<Vec<_>>().join(" ");
                     let skip = said.chars().count().saturating_sub(width);
                     format!("… {}", said.chars().skip(skip).collect::<String>())
                 }
@@ -175,6 +173,12 @@ impl View for Lanes {
         }
         self.shown_lines = lines.len();
         self.show_lanes(conversation);
+    }
+
+    fn void(&mut self, ask: &AskId) {
+        if let Some(Doing::Thinking(arriving)) = self.doing.get_mut(&ask.agent) {
+            arriving.clear();
+        }
     }
 
     fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation) {

@@ -11,6 +11,7 @@ use polylogue_core::{
     id::Seq,
 };
 use polylogue_server::{Refusal, Request, format::collaboration::CollaborationRequest};
+use serde_json::{Value, json};
 
 use self::setup::Wish;
 use super::Format;
@@ -62,6 +63,11 @@ pub(super) struct Collaboration;
 impl Format for Collaboration {
     fn name(&self) -> &'static str {
         Settings::NAME
+    }
+
+    fn example(&self, house: &ThisHouse) -> Option<Value> {
+        let goal = "Write a 2-paragraph fairy tale—Claude drafts, GPT edits, alternate until done (≤4 rounds).";
+        Some(json!({ "goal": goal, "between": setup::usual(&house.config) }))
     }
 
     async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {

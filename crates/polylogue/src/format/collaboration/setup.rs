@@ -33,7 +33,7 @@ pub(crate) struct Wish {
 pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engine) -> Result<Setup, Failure> {
     let agent = |name: &str| agents::agent(name, common, config, engine);
     let defaults = &config.collaboration;
-    let usual = defaults.between.clone().unwrap_or_else(|| DEFAULT_AGENTS.map(str::to_owned).to_vec());
+    let usual = usual(config);
     // Who usually begins need not be among those who were named.
     let usual_start = defaults.start.as_ref().filter(|start| wish.between.is_empty() || wish.between.contains(start));
     let begins = wish.speaker.as_ref().or(usual_start).cloned();
@@ -69,6 +69,11 @@ pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         templates: config.templates()?,
         room: wish.room,
     })
+}
+
+/// Who takes part when nobody else is named.
+pub(crate) fn usual(config: &Config) -> Vec<String> {
+    config.collaboration.between.clone().unwrap_or_else(|| DEFAULT_AGENTS.map(str::to_owned).to_vec())
 }
 
 /// Whom somebody who is called may hand over to: these, or else every agent that can be used here.

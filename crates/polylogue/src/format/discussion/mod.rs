@@ -18,10 +18,12 @@ use polylogue_server::{
     Refusal, Request,
     format::discussion::{DiscussionRequest, ParticipantRequest},
 };
+use serde_json::{Value, json};
 
 use self::view::Turns;
 use super::Format;
 use crate::{
+    agents,
     args::Common,
     config::Config,
     engine::Engine,
@@ -44,8 +46,8 @@ pub(crate) enum Args {
         #[arg(long, value_name = "TEXT")]
         topic: Option<String>,
         /// Who takes part, in the order in which they speak: manager, leader or specialist with an agent, or
-        /// user, who is a person
-        #[arg(long, required = true, value_name = "ROLE=AGENT|user[=NAME]")]
+        /// user, who is a person [default: participants under [discussion] of the configuration]
+        #[arg(long, value_name = "ROLE=AGENT|user[=NAME]")]
         participant: Vec<String>,
         /// After how many rounds it is complete [default: 3]
         #[arg(long, value_name = "N")]
@@ -72,7 +74,13 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let engine = Engine::open(common, &config)?;
     match args {
         Args::New { title, topic, participant, max_rounds } => {
-            let participants = participant.iter().map(|written| seat(written)).collect();
+            let usual = config.discussion.participants.iter().flatten();
+            let participants = if participant.is_empty() { usual.collect() } else { participant.iter().collect() };
+            let participants: Vec<&String> = participants;
+            if participants.is_empty() {
+                return Err(Failure::request(NOBODY));
+            }
+            let participants = participants.into_iter().map(|written| seat(written)).collect();
             let request = DiscussionRequest { title, topic, participants, max_rounds };
             let setup = setup::setup(request, common, &config, &engine)?;
             if setup.speech {
@@ -93,6 +101,8 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
         Args::Show { id } => show(common, &engine, engine.find(&id).await?).await,
     }
 }
+
+const NOBODY: &str = "who takes part? Name everybody in the order in which they speak: --participant user --participant manager=gpt --participant specialist=claude";
 
 /// A participant as it is written: `manager=gpt`, `user` or `user=ada`.
 fn seat(written: &str) -> ParticipantRequest {
@@ -164,6 +174,31 @@ pub(super) struct Discussion;
 impl Format for Discussion {
     fn name(&self) -> &'static str {
         Settings::NAME
+    }
+
+    /// A person, one who leads and two who know something, where the configuration seats nobody.
+    fn example(&self, house: &ThisHouse) -> Option<Value> {
+        let seats: Vec<ParticipantRequest> = match &house.config.discussion.participants {
+            Some(written) => written.iter().map(|written| seat(written)).collect(),
+            None => {
+                let agents = agents::names(&house.config).into_iter();
+                let usable =
+                    agents.filter(|name| agents::agent(name, &house.common, &house.config, &house.engine).is_ok());
+                let roles = ["manager", "specialist", "specialist"];
+                let agents = usable.zip(roles).map(|(agent, role)| seat(&format!("{role}={agent}")));
+                [seat("user")].into_iter().chain(agents).collect()
+            }
+        };
+        let participants = seats.into_iter().map(|seat| {
+            let fields = [("role", Some(seat.role)), ("agent", seat.agent), ("userId", seat.user_id)];
+            let fields = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+            Value::Object(fields.collect())
+        });
+        Some(json!({
+            "title": "Repair the roof, or replace it?",
+            "topic": "It leaks over the stairs. The slate is from 1931, and there is money for one thing this year.",
+            "participants": participants.collect::<Vec<_>>(),
+        }))
     }
 
     async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {

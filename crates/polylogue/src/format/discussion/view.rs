@@ -27,6 +27,10 @@ impl View for Turns {
         self.0.record(record, conversation);
     }
 
+    fn void(&mut self, ask: &AskId) {
+        self.0.void(ask);
+    }
+
     fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation) {
         self.0.delta(ask, text, conversation);
     }

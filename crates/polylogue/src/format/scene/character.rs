@@ -25,6 +25,8 @@ pub(crate) struct Character {
     pub(crate) persona: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) voice: Option<String>,
+    /// What it is for, in its author's words.
+    pub(crate) description: Option<String>,
     /// Where its file lies, if it is one of this machine.
     pub(crate) folder: Option<PathBuf>,
 }
@@ -49,6 +51,7 @@ impl Character {
             persona,
             model: field("model"),
             voice: field("voice"),
+            description: field("description"),
             folder: folder.map(Path::to_owned),
         })
     }

@@ -371,7 +371,63 @@ fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    /// The API describes a scene file without knowing this reader.
+    #[test]
+    fn a_scene_file_is_described_as_it_is_read() {
+        let api = polylogue_server::description();
+        let schemas = &api["components"]["schemas"];
+        let described = schemas["SceneFile"]["properties"].as_object().expect("a scene file is described");
+        // The characters that come along are no part of the file.
+        let mut described: Vec<&str> = described.keys().map(String::as_str).filter(|name| *name != "agents").collect();
+        let mut known = KNOWN.to_vec();
+        described.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(described, known);
+
+        let schema = json!({"$ref": "#/components/schemas/SceneFile", "components": {"schemas": schemas}});
+        let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+        let whole =
+            json!({"name": "late", "prompt": "Bob is late.", "characters": ["alice", "bob"], "story": "office"});
+        for (field, value, is_good) in [
+            ("agentMode", json!("thread"), true),
+            ("agentMode", json!("fresh"), true),
+            ("agentMode", json!("stale"), false),
+            ("moderator", json!("openai/gpt-4o"), true),
+            ("moderator", json!({"model": "openai/gpt-4o", "fallback": "gpt"}), true),
+            ("moderator", json!({"fallback": "gpt"}), true),
+            ("moderator", json!(7), false),
+            ("events", json!("auto"), true),
+            ("events", json!("off"), true),
+            ("events", json!(false), true),
+            ("events", json!([{"beat": 3, "text": "The phone rings."}]), true),
+            ("events", json!([{"beat": 3}]), false),
+            ("events", json!("never"), false),
+            ("memory", json!("on"), true),
+            ("memory", json!(true), true),
+            ("memory", json!("maybe"), false),
+            ("speech", json!("off"), true),
+            ("speech", json!(false), true),
+            ("seed", json!(7), true),
+            ("seed", json!(-7), false),
+            ("maxBeats", json!(9), true),
+            ("maxBeats", json!("nine"), false),
+            ("goal", json!(null), true),
+            ("goal", json!(7), false),
+            ("initialSpeaker", json!("bob"), true),
+            ("characters", json!("bob"), false),
+            ("end", json!("now"), false),
+        ] {
+            let mut file = whole.clone();
+            file[field] = value;
+            let (_, problems) = read(&file);
+            assert_eq!(problems.is_empty(), is_good, "{file}: {problems:?}");
+            assert_eq!(validator.is_valid(&file), is_good, "{file} is read otherwise than it is described");
+        }
+    }
 
     #[test]
     fn a_goal_is_found_in_a_prompt() {

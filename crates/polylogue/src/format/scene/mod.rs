@@ -30,8 +30,9 @@ use polylogue_core::{
 };
 use polylogue_runtime::{Listener, Opened, port::Journal};
 use polylogue_server::{Refusal, Request, format::scene::SceneRequest};
+use serde_json::{Value, json};
 
-pub(crate) use self::fields::Moderator;
+pub(crate) use self::{fields::Moderator, source::characters};
 use self::{
     outputs::Files,
     setup::Wish,
@@ -95,6 +96,19 @@ impl Format for Scene {
         let wish = Wish { file: request.file, folder: None, characters: &characters };
         let setup = setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)?;
         memory::brought_along(setup, &*house.engine.memories).await.map_err(refusal)
+    }
+
+    /// The characters come along, so that it can be played wherever the server is.
+    fn example(&self, _: &ThisHouse) -> Option<Value> {
+        let mut scene = file::yaml(include_str!("../../../../../examples/scenes/the-apology.yaml")).ok()?;
+        scene["agents"] = json!({
+            "alice": include_str!("../../../../../examples/scenes/agents/alice.md"),
+            "bob": include_str!("../../../../../examples/scenes/agents/bob.md"),
+            "charlie": include_str!("../../../../../examples/scenes/agents/charlie.md"),
+        });
+        // What plays them is this house's own affair.
+        scene.as_object_mut()?.retain(|name, _| name != "moderator");
+        Some(scene)
     }
 
     fn view(&self, output: Option<PathBuf>) -> Box<dyn View> {

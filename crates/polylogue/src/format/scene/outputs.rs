@@ -7,7 +7,7 @@ use std::{
 };
 
 use polylogue_core::{
-    Record,
+    Event, Record,
     format::scene::{PlayedScene, SceneReport, SceneText, Settings, debug_log},
 };
 use serde::Deserialize;
@@ -16,6 +16,9 @@ use crate::{format::keepsake::Keepsake, whole};
 
 /// The file that says which run the others are of.
 const METADATA: &str = "metadata.json";
+
+/// What a run leaves. The file that says whose they are goes last.
+const FILES: [&str; 3] = ["transcript.txt", "debug.log", METADATA];
 
 /// The longest name of a scene's folder.
 const MAX_FOLDER_CHARS: usize = 64;
@@ -52,6 +55,21 @@ impl Keepsake for Files {
     fn write(&self, out: &Path) -> io::Result<()> {
         let folder = self.run.folder(&folder(out, &self.name));
         self.texts.iter().try_for_each(|(name, text)| whole::write(&folder.join(name), text))
+    }
+
+    /// Whatever else somebody has put into the folder stays, and the folder with it.
+    fn remove(records: &[Arc<Record>], out: &Path) -> io::Result<()> {
+        let Some(Event::Started { setup, .. }) = records.first().map(|first| &first.event) else { return Ok(()) };
+        let Some(settings) = setup.format.settings::<Settings>() else { return Ok(()) };
+        let folder = folder(out, &settings.name);
+        let run = Run { session_id: setup.id.to_string(), started_at: String::new() };
+        for folder in [run.aside(&folder), folder] {
+            if Run::at(&folder).is_some_and(|found| found.session_id == run.session_id) {
+                let name = Path::new(folder.file_name().unwrap_or_default());
+                FILES.iter().try_for_each(|file| whole::remove(out, &name.join(file)))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use polylogue_core::id::AgentId;
+use polylogue_server::CharacterInfo;
 
 use super::{
     character::Character,
@@ -18,6 +19,9 @@ const MAX_BYTES: u64 = 64 * 1024;
 
 /// Files in a folder that are looked through for a name.
 const MAX_FILES: usize = 10_000;
+
+/// Characters that are listed.
+const MAX_LISTED: usize = 200;
 
 /// Finds characters by their names, whatever the case of the letters.
 pub(crate) trait Characters: Sync {
@@ -65,6 +69,17 @@ impl Characters for Folder {
         Character::read(id, &text, Some(&self.0))
             .map_err(|reason| unreadable(name, reason, &path.display().to_string()))
     }
+}
+
+/// Those that are written down in a folder, as far as they can be read.
+pub(crate) fn characters(folder: &Path) -> Vec<CharacterInfo> {
+    let folder = Folder(folder.to_owned());
+    let character = |stem: &String| {
+        let markdown = text_of(&folder.path(stem), MAX_BYTES).ok()?;
+        let read = Character::read(stem.parse().ok()?, &markdown, None).ok()?;
+        Some(CharacterInfo { name: stem.clone(), description: read.description, markdown })
+    };
+    folder.stems().iter().take(MAX_LISTED).filter_map(character).collect()
 }
 
 /// Characters that came with the scene; those that did not are looked for elsewhere.

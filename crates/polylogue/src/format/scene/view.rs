@@ -98,6 +98,7 @@ impl Scene {
             Decision::StayedSilent { .. }
             | Decision::Salvaged { .. }
             | Decision::Reasked { .. }
+            | Decision::Directed { .. }
             | Decision::Concluded { .. }
             | Decision::Remembered { .. }
             | Decision::NotRemembered { .. } => {}

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     line::{ClipState, Line, LineKind, Speaker},
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     pub session_id: SessionId,
@@ -21,12 +22,14 @@ pub struct Manifest {
     pub seed: u64,
     pub slots: Vec<Slot>,
     pub reason: Option<Reason>,
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
+    #[schemars(extend("format" = "date-time"))]
     pub ended_at: Option<String>,
     pub lines: Vec<ManifestLine>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManifestLine {
     pub seq: Seq,

@@ -2,32 +2,34 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     Conversation, NotAJournal, Reason, Record,
     event::{Event, FailureKind},
     format::chorus::{Decision, Phase, Settings, Slot, SlotId, kind},
-    id::{AgentId, LineId, SessionId},
+    id::{AgentId, AskId, LineId, SessionId},
     line::{Clip, Line, LineKind, Speaker},
 };
 
 /// What a listener is told. The fields are those of the source document, in its order.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum ChorusEvent {
-    TurnStart {
-        session_id: SessionId,
-        turn_index: u32,
-    },
+    #[schemars(title = "TurnStart", extend("x-event" = "turn.start"))]
+    TurnStart { session_id: SessionId, turn_index: u32 },
+    #[schemars(title = "SlotStart", extend("x-event" = "slot.start"))]
     SlotStart(SlotTurn),
     /// A response or a reply.
+    #[schemars(title = "Spoken", extend("x-event" = "slot.done"))]
     Spoken {
         #[serde(flatten)]
         slot: SlotTurn,
         text: Arc<str>,
         voice_profile: Option<Arc<str>>,
     },
+    #[schemars(title = "Commented", extend("x-event" = "slot.done"))]
     Commented {
         #[serde(flatten)]
         slot: SlotTurn,
@@ -35,29 +37,31 @@ pub enum ChorusEvent {
         comment: Arc<str>,
         voice_profile: Option<Arc<str>>,
     },
+    #[schemars(title = "SlotAudio", extend("x-event" = "slot.audio"))]
     SlotAudio {
         #[serde(flatten)]
         slot: SlotTurn,
         voice_profile: Option<Arc<str>>,
+        #[schemars(extend("const" = "wav"))]
         audio_format: &'static str,
         audio_path: String,
     },
+    #[schemars(title = "SlotError", extend("x-event" = "slot.error"))]
     SlotError {
         #[serde(flatten)]
         slot: SlotTurn,
         error: SlotError,
     },
+    #[schemars(title = "TurnDone", extend("x-event" = "turn.done"))]
     TurnDone {
         session_id: SessionId,
         turn_index: u32,
         /// Slots that have a text in this turn.
         slot_count: usize,
     },
-    TurnAudio {
-        session_id: SessionId,
-        turn_index: u32,
-        clip_count: u32,
-    },
+    #[schemars(title = "TurnAudio", extend("x-event" = "turn.audio"))]
+    TurnAudio { session_id: SessionId, turn_index: u32, clip_count: u32 },
+    #[schemars(title = "Done", extend("x-event" = "done"))]
     Done {
         /// Slots that failed in no turn.
         completed_slots: usize,
@@ -70,7 +74,7 @@ pub enum ChorusEvent {
 }
 
 /// A slot in one of the turns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SlotTurn {
     pub session_id: SessionId,
@@ -81,7 +85,7 @@ pub struct SlotTurn {
 }
 
 /// What went wrong in a slot: a failed call by its kind, `malformed_reply`, or `tts_error`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SlotError {
     pub r#type: String,
     pub message: String,
@@ -185,6 +189,11 @@ impl ChorusStream {
             | Event::AskCut { .. }
             | Event::LineCut { .. } => None,
         }
+    }
+
+    /// Which slot an ask is for, and in which turn.
+    pub fn place(&self, ask: &AskId) -> Option<(SlotId, u32)> {
+        Some((self.slot(&ask.agent)?.slot_id, Phase::at(ask.turn).index()))
     }
 
     fn decided(&mut self, decision: &Decision) -> Option<ChorusEvent> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -12,12 +13,13 @@ use crate::{
 };
 
 /// What everybody in the room is told. The fields are those of the source document, in its order.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RoomEvent {
     #[serde(rename = "type")]
     pub kind: RoomEventKind,
     pub sender: Arc<str>,
     pub target: Arc<str>,
+    #[schemars(extend("const" = Self::THREAD))]
     pub thread: &'static str,
     pub text: Arc<str>,
     pub call_id: CallId,
@@ -28,7 +30,7 @@ pub struct RoomEvent {
     pub round: Option<RoomRound>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoomEventKind {
     HumanMessage,
@@ -39,7 +41,7 @@ pub enum RoomEventKind {
 }
 
 /// Where in which collaboration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RoomRound {
     pub session_id: SessionId,
     /// Counted from 1.
@@ -71,7 +73,7 @@ impl RoomEvent {
 }
 
 /// A session of the room as it stands.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomSession {
     pub session_id: SessionId,

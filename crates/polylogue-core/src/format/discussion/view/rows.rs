@@ -2,6 +2,7 @@
 
 use std::{borrow::Borrow, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -70,7 +71,7 @@ pub struct AgentRow {
 }
 
 /// The column `ai_model_config`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelConfig {
     pub model: ModelRef,
@@ -94,7 +95,7 @@ pub struct ParticipantRow {
 }
 
 /// The column `status` of `discussion_state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscussionStatus {
     Active,
@@ -132,8 +133,9 @@ pub struct LogRow {
 }
 
 /// The column `metadata`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TurnMetadata")]
 pub struct Metadata {
     pub speaker: Arc<str>,
     /// The record of the journal that closes the turn.
@@ -202,7 +204,7 @@ pub fn discussion_changes<R: Borrow<Record>>(session: SessionId, records: &[R]) 
                         None => DiscussionChange::Stands { status: DiscussionStatus::Completed, at: *at },
                     });
                 }
-                Some(Decision::Reasked { .. }) | None => {}
+                Some(Decision::Noted { .. } | Decision::Reasked { .. }) | None => {}
             },
             Event::Asked { .. }
             | Event::AskCut { .. }

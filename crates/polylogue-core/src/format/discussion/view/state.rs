@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rows::{
@@ -14,10 +15,11 @@ use crate::{
 };
 
 /// A discussion as it stands.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscussionState {
     /// That the question could be answered.
+    #[schemars(extend("const" = "success"))]
     status: &'static str,
     pub project: Project,
     pub entries: Vec<DiscussionEntry>,
@@ -28,7 +30,7 @@ pub struct DiscussionState {
     pub next_speaker: Option<Arc<str>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Project {
     pub id: SessionId,
@@ -39,11 +41,13 @@ pub struct Project {
     pub current_round: u32,
     pub max_rounds: u32,
     pub participants: Vec<ProjectParticipant>,
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
+    #[schemars(extend("format" = "date-time"))]
     pub updated_at: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectParticipant {
     pub id: PartId,
@@ -54,7 +58,7 @@ pub struct ProjectParticipant {
 }
 
 /// A turn that was taken: a row of `discussion_logs`, with the speaker's name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscussionEntry {
     pub id: PartId,
@@ -66,6 +70,7 @@ pub struct DiscussionEntry {
     pub turn_index: u32,
     pub round_number: u32,
     pub metadata: Metadata,
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
 }
 

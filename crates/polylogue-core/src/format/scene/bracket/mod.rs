@@ -19,14 +19,17 @@ mod header;
 mod items;
 mod lenient;
 mod object;
+mod partial;
 mod problem;
 mod render;
 mod scan;
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(super) use partial::words_so_far;
 pub use problem::Problem;
 pub use render::NotCanonical;
 
@@ -43,7 +46,7 @@ pub const MAX_VALUE: usize = 300;
 pub const MAX_ACTS: usize = 8;
 
 /// What a character does in a beat.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
     pub kind: ActionKind,
@@ -62,7 +65,7 @@ pub struct Action {
     pub text: Arc<str>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
     Speak,

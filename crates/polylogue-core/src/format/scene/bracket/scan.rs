@@ -145,7 +145,7 @@ fn within(text: &str) -> &str {
 
 /// Where the bracket that was opened before `text` closes, and the length of its mark. A closing mark in quotes is
 /// passed over, unless the quotes do not close.
-fn bracket_end(text: &str, open: char) -> Option<(usize, usize)> {
+pub(super) fn bracket_end(text: &str, open: char) -> Option<(usize, usize)> {
     let close = match open {
         '[' => ']',
         '【' => '】',
@@ -185,7 +185,7 @@ fn bracket_end(text: &str, open: char) -> Option<(usize, usize)> {
 
 /// Where straight quotes close that were opened before `text`, and whether they really do. A quote that begins a
 /// word opens an inner quotation, one that ends a word closes it.
-fn straight_end(text: &str) -> Option<(usize, bool)> {
+pub(super) fn straight_end(text: &str) -> Option<(usize, bool)> {
     let mut depth = 1;
     let mut last = None;
     let mut before = None;
@@ -234,7 +234,7 @@ fn single_end(text: &str, mark: char) -> Option<usize> {
 }
 
 /// Where quotes close whose two marks differ, and the length of the mark.
-fn paired_end(text: &str, open: char) -> Option<(usize, usize)> {
+pub(super) fn paired_end(text: &str, open: char) -> Option<(usize, usize)> {
     let closes: &[char] = match open {
         '“' => &['”', '"'],
         '„' => &['“', '”', '"'],

@@ -72,7 +72,10 @@ impl Log {
                 let digest = String::from(*digest);
                 self.line(at, "ask", format!("{ask} · {} · request {digest}", model.unwrap_or_default()));
             }
-            Event::Answered { ask, text, usage, retries, repairs, is_full } => {
+            Event::Answered { ask, text, is_edited: true, .. } => {
+                self.line(at, "edited", format!("{ask}\n{text}"));
+            }
+            Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited: false } => {
                 let retried = if *retries > 0 { format!(" · {retries} retries") } else { String::new() };
                 let full = if *is_full { " · broke off at the output limit" } else { "" };
                 let repaired = if repairs.is_empty() { String::new() } else { format!(" · repaired: {repairs:?}") };
@@ -143,6 +146,7 @@ impl Log {
                 self.line(at, "BEAT", beat.to_string());
                 self.notes(at, notes);
             }
+            Decision::Directed { note, .. } => self.notes(at, note.as_slice()),
             Decision::Concluded { reason, goal_achieved } => {
                 let goal = if *goal_achieved { "the goal is reached" } else { "the goal is not reached" };
                 let level = if *reason == Reason::FAILED { "ERROR" } else { "over" };

@@ -110,7 +110,7 @@ impl PlayedScene {
     fn fold(&mut self, record: &Record) {
         self.conversation.apply(record);
         match &record.event {
-            Event::Answered { ask, usage, .. } => self.charge(ask, *usage),
+            Event::Answered { ask, usage, is_edited: false, .. } => self.charge(ask, *usage),
             Event::AskFailed { ask, failure, usage, .. } => {
                 if usage.total() > 0 {
                     self.charge(ask, *usage);
@@ -142,6 +142,7 @@ impl PlayedScene {
             }
             Event::Started { .. }
             | Event::Asked { .. }
+            | Event::Answered { .. }
             | Event::AskCut { .. }
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
@@ -173,6 +174,10 @@ impl PlayedScene {
                 beat.is_over = true;
             }
             Decision::BeatBegun { beat, notes } => self.beat(*beat).notes.extend(notes.iter().cloned()),
+            Decision::Directed { note, .. } => {
+                let beat = self.beats.iter().rfind(|beat| beat.is_over).map_or(0, |beat| beat.number + 1);
+                self.beat(beat).notes.extend(note.iter().cloned());
+            }
             Decision::Concluded { reason, goal_achieved } => {
                 self.goal_achieved = *goal_achieved;
                 if *reason == reason::MAX_BEATS_EXCEEDED {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{played::PlayedScene, transcript::titled};
@@ -17,7 +18,7 @@ use crate::{
     setup::{Limits, ModelRef},
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SceneReport {
     /// Whether it ran, if only to a bound.
@@ -27,6 +28,7 @@ pub struct SceneReport {
     pub session_id: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub story: Option<Arc<str>>,
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
     /// Milliseconds that it took, pauses left out.
     pub duration: u64,
@@ -49,14 +51,14 @@ pub struct SceneReport {
     pub dynamics: Vec<BeatDynamics>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlayedCharacter {
     pub id: AgentId,
     pub name: Arc<str>,
     pub model: ModelRef,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SceneCosts {
     pub total_tokens: u64,
@@ -68,7 +70,7 @@ pub struct SceneCosts {
     pub by_beat: Vec<BeatCosts>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BeatCosts {
     pub beat: u32,
@@ -80,21 +82,21 @@ pub struct BeatCosts {
 }
 
 /// A character who could not respond.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SceneError {
     pub beat: u32,
     pub character: AgentId,
     pub error: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MoodFigures {
     pub word: &'static str,
     #[serde(flatten)]
     pub mood: Mood,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Relationship {
     pub between: [AgentId; 2],
     /// From -100, hostile, to 100, close.
@@ -102,7 +104,7 @@ pub struct Relationship {
     pub word: &'static str,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BeatDynamics {
     pub beat: u32,
     /// How far the moderator thought the scene had come, in percent.
