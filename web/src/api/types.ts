@@ -1,0 +1,20 @@
+// The server's types by the names that the page uses. They are made of the API's own description.
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+/** One event of a journal, with its place and time. */
+export type Entry = Schemas["Record"];
+export type AskId = Schemas["AskId"];
+export type Usage = Schemas["Usage"];
+export type Price = Schemas["Price"];
+export type Clip = Schemas["Clip"];
+export type Setup = Schemas["Setup"];
+export type Agent = Schemas["Agent"];
+export type Change = Schemas["Change"];
+export type Behind = Schemas["Behind"];
+export type Model = Schemas["ModelInfo"];
+export type Outcome = Schemas["Outcome"];
+export type Listed = Schemas["ListedSession"];
+/** What thinks or speaks here, or what would have to be done about it. */
+export type Standing = Schemas["Standing"];

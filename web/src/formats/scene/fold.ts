@@ -1,0 +1,235 @@
+// A scene beat by beat, as the core sees it (`PlayedScene`): what was done in each beat, what the moderator made of it,
+// how the characters feel and what is between them.
+import type { AskId, Entry } from "../../api/types";
+import type { Story } from "../../journal/story";
+import type { Mood } from "./feel";
+
+export interface Settings {
+  title: string;
+  prompt: string;
+  goal?: string;
+  setting?: string;
+  initialSpeaker?: string;
+  maxBeats: number;
+  events?: "auto" | "off" | { at: { beat: number; text: string }[] };
+  names?: Record<string, string>;
+}
+
+/** A direction that the transcript does not show; for everybody where it is to nobody. */
+export interface Note {
+  to?: string;
+  text: string;
+  kind: string;
+}
+
+export interface Judgement {
+  progress: number;
+  goalReached: boolean;
+  naturalEnd: boolean;
+  onTrack: boolean;
+  characters?: { character: string; arc?: "open" | "moving" | "resolved"; note?: string; drift?: string }[];
+  relations?: Shift[];
+  event?: string;
+  closing?: string;
+}
+
+interface Shift {
+  between: [string, string];
+  change: number;
+}
+
+export interface Relation {
+  between: [string, string];
+  /** From -100, hostile, to 100, close. */
+  value: number;
+}
+
+/** One beat. They are counted from 0, and shown from 1. */
+export interface Beat {
+  number: number;
+  /** What the characters were told before it. */
+  notes: Note[];
+  /** The lines of it by their ids, and what happened before it. */
+  lines: number[];
+  silent: { who: string; nonverbal: string[]; seq: number }[];
+  /** Whose reply was not in its form, and was understood all the same. */
+  salvaged: string[];
+  failed: { who: string; why: string }[];
+  judgement?: Judgement;
+  /** Why there is no judgement, if there is none. */
+  unjudged?: string;
+  isCircling: boolean;
+  moods: Record<string, Mood>;
+  relations: Relation[];
+  isOver: boolean;
+}
+
+export interface Scene {
+  beats: Beat[];
+  maxBeats: number;
+  /** What a person has directed, at its place. */
+  directed: { seq: number; note: Note }[];
+  goalAchieved: boolean;
+  /** What went wrong besides the characters' own failures, in words. */
+  warnings: string[];
+  /** How many lines have their beat. */
+  placed: number;
+}
+
+type Decision =
+  | { decision: "stayed_silent"; ask: AskId; nonverbal?: string[] }
+  | { decision: "salvaged"; ask: AskId }
+  | { decision: "judged"; beat: number; judgement: Judgement }
+  | { decision: "unjudged"; beat: number; problem: string; standsIn?: string }
+  | { decision: "beat_ended"; beat: number; isCircling?: boolean; moods: Record<string, Mood> }
+  | { decision: "beat_begun"; beat: number; notes?: Note[] }
+  | { decision: "directed"; note?: Note; event?: string }
+  | { decision: "concluded"; goalAchieved: boolean }
+  | { decision: "not_remembered"; character: string; problem: string };
+
+export function settingsOf(story: Story): Settings {
+  return story.setup.format as unknown as Settings;
+}
+
+export function sceneOf(story: Story): Scene {
+  return story.own as Scene;
+}
+
+/** How a character is called in the scene. */
+export function calledIn(story: Story, agent: string): string {
+  return settingsOf(story).names?.[agent] ?? agent;
+}
+
+export function begin(story: Story): Scene {
+  const { initialSpeaker, maxBeats } = settingsOf(story);
+  const scene: Scene = { beats: [], maxBeats: maxBeats ?? 50, directed: [], goalAchieved: false, warnings: [], placed: 0 };
+  const opening: Note[] =
+    initialSpeaker === undefined
+      ? []
+      : [{ to: initialSpeaker, text: `You are ${calledIn(story, initialSpeaker)}. Begin the scene.`, kind: "opening" }];
+  return place(story, change(scene, 0, () => ({ notes: opening })), 0);
+}
+
+export function apply(story: Story, scene: Scene, entry: Entry): Scene {
+  switch (entry.type) {
+    case "asked":
+      // One that goes on after its last beat begins the next without saying so.
+      return entry.ask.purpose === "act" && entry.ask.turn >= scene.beats.length ? change(scene, entry.ask.turn, () => ({})) : scene;
+    case "ask_failed": {
+      // A memory is put down after the last beat: it is missed by nobody in it.
+      if (entry.ask.purpose !== "act") return scene;
+      const failed = { who: entry.ask.agent, why: entry.failure.message };
+      return change(scene, entry.ask.turn, (beat) => ({ failed: [...beat.failed, failed] }));
+    }
+    case "line_spoken":
+      return place(story, scene, entry.kind === "event" || !entry.ask ? next(scene) : entry.ask.turn);
+    case "resumed":
+    case "forked":
+      return { ...scene, maxBeats: entry.change?.maxRounds ?? scene.maxBeats };
+    case "scene":
+      return decide(story, scene, entry as unknown as Decision, entry.seq);
+    default:
+      return scene;
+  }
+}
+
+function decide(story: Story, scene: Scene, decision: Decision, seq: number): Scene {
+  switch (decision.decision) {
+    case "stayed_silent": {
+      const silence = { who: decision.ask.agent, nonverbal: decision.nonverbal ?? [], seq };
+      return change(scene, decision.ask.turn, (beat) => ({ silent: [...beat.silent, silence] }));
+    }
+    case "salvaged":
+      return change(scene, decision.ask.turn, (beat) => ({ salvaged: [...beat.salvaged, decision.ask.agent] }));
+    case "judged":
+      return change(scene, decision.beat, (beat) => ({
+        judgement: decision.judgement,
+        relations: (decision.judgement.relations ?? []).reduce(shifted, beat.relations),
+      }));
+    case "unjudged": {
+      const then = decision.standsIn === undefined ? "" : `; ${decision.standsIn} takes over`;
+      const warning = `The moderator failed in beat ${decision.beat + 1}: ${decision.problem}${then}`;
+      const told = change(scene, decision.beat, () => ({ unjudged: decision.problem }));
+      return { ...told, warnings: [...told.warnings, warning] };
+    }
+    case "beat_ended":
+      return change(scene, decision.beat, () => ({
+        moods: decision.moods,
+        isCircling: decision.isCircling ?? false,
+        isOver: true,
+      }));
+    case "beat_begun":
+      return change(scene, decision.beat, (beat) => ({ notes: [...beat.notes, ...(decision.notes ?? [])] }));
+    case "directed": {
+      const { note } = decision;
+      if (!note) return scene;
+      const told = change(scene, next(scene), (beat) => ({ notes: [...beat.notes, note] }));
+      return { ...told, directed: [...told.directed, { seq, note }] };
+    }
+    case "concluded":
+      return { ...scene, goalAchieved: decision.goalAchieved };
+    case "not_remembered": {
+      const warning = `${calledIn(story, decision.character)} remembers nothing of it: ${decision.problem}`;
+      return { ...scene, warnings: [...scene.warnings, warning] };
+    }
+    default:
+      return scene;
+  }
+}
+
+/** The beat after the last one that is over. */
+function next(scene: Scene): number {
+  return (scene.beats.findLast((beat) => beat.isOver)?.number ?? -1) + 1;
+}
+
+/** The last beat that is over. */
+export function lastOver(scene: Scene): Beat | undefined {
+  return scene.beats.findLast((beat) => beat.isOver);
+}
+
+export function totalBeats(scene: Scene): number {
+  return scene.beats.filter((beat) => beat.isOver).length;
+}
+
+/** How far the scene has come, in percent; nothing before the first judgement. */
+export function progressOf(scene: Scene): number | undefined {
+  return scene.beats.findLast((beat) => beat.judgement)?.judgement?.progress;
+}
+
+function change(scene: Scene, number: number, to: (beat: Beat) => Partial<Beat>): Scene {
+  const beats = scene.beats.slice();
+  while (beats.length <= number) beats.push(after(beats.at(-1), beats.length));
+  beats[number] = { ...beats[number]!, ...to(beats[number]!) };
+  return { ...scene, beats };
+}
+
+function after(last: Beat | undefined, number: number): Beat {
+  return {
+    number,
+    notes: [],
+    lines: [],
+    silent: [],
+    salvaged: [],
+    failed: [],
+    isCircling: false,
+    moods: last?.moods ?? {},
+    relations: last?.relations ?? [],
+    isOver: false,
+  };
+}
+
+/** Lines that are in no beat yet belong to this one. */
+function place(story: Story, scene: Scene, number: number): Scene {
+  const fresh = story.lines.slice(scene.placed).map((line) => line.id);
+  if (fresh.length === 0) return scene;
+  const placed = change(scene, number, (beat) => ({ lines: [...beat.lines, ...fresh] }));
+  return { ...placed, placed: story.lines.length };
+}
+
+function shifted(relations: Relation[], { between, change }: Shift): Relation[] {
+  const clamp = (value: number) => Math.max(-100, Math.min(100, value));
+  const isOf = (relation: Relation) => relation.between[0] === between[0] && relation.between[1] === between[1];
+  return relations.some(isOf)
+    ? relations.map((one) => (isOf(one) ? { ...one, value: clamp(one.value + change) } : one))
+    : [...relations, { between, value: clamp(change) }];
+}
