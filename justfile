@@ -30,3 +30,11 @@ deny:
 # Look at changed snapshots and keep them.
 accept:
     INSTA_UPDATE=always cargo nextest run
+
+# Build the page into web/dist, which the binary embeds.
+page:
+    scripts/page.sh build
+
+# The page in a real browser, against the debug binary.
+page-e2e *ARGS:
+    cd web && node test/e2e/run.js {{ARGS}}

@@ -50,3 +50,11 @@ need_pip() {
 need_nextest() {
   cargo nextest --version >/dev/null 2>&1 || cargo install cargo-nextest --locked --quiet
 }
+
+# What the page is built and tested with. The binary needs none of it: the built files are committed.
+need_node() {
+  if ! command -v npm >/dev/null || ! node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then
+    echo "Node.js 20.19 or newer with npm is needed for the page's tests." >&2
+    return 1
+  fi
+}

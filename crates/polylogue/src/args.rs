@@ -57,7 +57,7 @@ impl Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The API, on one port
+    /// The page and the API, on one port
     Serve(Serve),
     #[command(flatten)]
     Format(format::Command),
@@ -248,8 +248,15 @@ pub(crate) enum Form {
 pub(crate) enum Models {
     /// List providers and models: usable now, or why not
     List,
-    /// Fetch the embedded model into the user's cache folder
-    Pull,
+    /// Fetch an embedded model into the user's cache folder
+    Pull {
+        /// Which, as `models list` names them, or hf:OWNER/REPO/FILE.gguf [default: the largest that suits this
+        /// machine]
+        name: Option<String>,
+        /// Take it from this file, if it is the right one
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

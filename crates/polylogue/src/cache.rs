@@ -17,7 +17,7 @@ pub(crate) fn folder() -> PathBuf {
 /// Fetches with a progress bar on a terminal.
 pub(crate) async fn show(fetch: impl AsyncFnOnce(&Watch) -> Result<(), DownloadError>) -> Result<(), Failure> {
     let bar = if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let style = ProgressStyle::with_template("{spinner} {msg} {bytes} of {total_bytes}");
+    let style = ProgressStyle::with_template("{spinner} {msg}  {bytes} of {total_bytes}, {eta} left");
     bar.set_style(style.expect("the template is well formed"));
     bar.enable_steady_tick(Duration::from_millis(150));
     let shown = bar.clone();

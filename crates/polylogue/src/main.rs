@@ -56,7 +56,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Format(command) => format::run(&args.common, command).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common),
-        Command::Models(Models::Pull) => command::models::pull().await,
+        Command::Models(Models::Pull { name, from }) => command::models::pull(name.as_deref(), from.as_deref()).await,
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,

@@ -61,7 +61,7 @@ pub(super) fn unpack(
 }
 
 /// Writes one file beside its place, checks it and renames it.
-fn keep(from: impl Read, file: &Wanted, folder: &Path, watch: &Watch) -> Result<(), DownloadError> {
+pub(super) fn keep(from: impl Read, file: &Wanted, folder: &Path, watch: &Watch) -> Result<(), DownloadError> {
     let path = folder.join(&file.name);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

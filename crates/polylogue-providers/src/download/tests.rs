@@ -142,6 +142,44 @@ async fn the_next_source_is_tried_when_one_fails() {
     fetch(&parcel, folder.path(), &quiet()).await.expect("the second source has it");
 }
 
+#[tokio::test]
+async fn a_file_that_somebody_has_is_taken_if_it_is_the_right_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (right, wrong) = (folder.path().join("right"), folder.path().join("wrong"));
+    fs::write(&right, content()).expect("written");
+    fs::write(&wrong, vec![0; 300_000]).expect("written");
+    let into = folder.path().join("into");
+    for (path, is_taken) in [(folder.path().join("nowhere"), false), (wrong, false), (right, true)] {
+        let files = vec![wanted("a.bin", &content())];
+        let parcel = Parcel { title: "the model".to_owned(), files, sources: vec![Source::File { path }] };
+        assert_eq!(fetch(&parcel, &into, &quiet()).await.is_ok(), is_taken);
+        assert_eq!(names(&into).len(), usize::from(is_taken));
+    }
+}
+
+#[tokio::test]
+async fn a_server_says_what_its_large_file_is_before_it_is_fetched() {
+    let hash = hex(&Sha256::digest(content()));
+    let linked = |tag: String, size: &'static str| {
+        let answer = move || {
+            let builder = Response::builder().status(302).header("location", "/elsewhere");
+            let answer = builder.header("x-linked-etag", tag.clone()).header("x-linked-size", size);
+            async move { answer.body(Body::empty()).expect("an answer") }
+        };
+        get(answer)
+    };
+    let router = Router::new()
+        .route("/o/r/resolve/main/m.gguf", linked(format!("\"{hash}\""), "300000"))
+        .route("/short", linked("\"abc\"".to_owned(), "300000"))
+        .route("/plain", get(|| async { "no large file" }));
+    let base = serve(router).await;
+    assert_eq!(super::linked(&format!("{base}/o/r/resolve/main/m.gguf"), "m").await.expect("told"), (hash, 300_000));
+    for path in ["short", "plain", "nowhere"] {
+        let error = super::linked(&format!("{base}/{path}"), "m").await.expect_err("not told").to_string();
+        assert!(error.starts_with("m could not be fetched") && !error.contains("127.0.0.1"), "{error}");
+    }
+}
+
 /// The same three members as npm and pip would pack them.
 fn package(kind: Kind, path: &Path) {
     let members: [(&str, &[u8]); 3] = [("p/a.bin", b"alpha"), ("p/b.bin", b"beta"), ("p/c.bin", b"gamma")];

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{StatusCode, header};
+use reqwest::{StatusCode, header, redirect::Policy};
 
 use super::{DownloadError, Progress, Wanted, Watch, sha256};
 
@@ -66,4 +66,21 @@ pub(super) async fn fetch(address: &str, file: &Wanted, folder: &Path, watch: &W
     }
     fs::rename(&part, &path)?;
     Ok(())
+}
+
+/// What a server says of a large file that it only points to: its SHA-256 and its size.
+pub(super) async fn linked(address: &str, what: &str) -> Result<(String, u64), DownloadError> {
+    let failed = |problem: String| DownloadError::Web { what: what.to_owned(), problem };
+    let network = |error: reqwest::Error| failed(error.without_url().to_string());
+    let client = crate::tls::client().redirect(Policy::none()).connect_timeout(SILENCE).timeout(SILENCE);
+    let response = client.build().map_err(network)?.head(address).send().await.map_err(network)?;
+    let status = response.status();
+    if !(status.is_success() || status.is_redirection()) {
+        return Err(failed(format!("the server answered {status}")));
+    }
+    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let hash = header("x-linked-etag").map(|tag| tag.trim_matches('"').to_lowercase());
+    let hash = hash.filter(|hash| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let size = header("x-linked-size").and_then(|size| size.parse().ok());
+    hash.zip(size).ok_or_else(|| failed("the server does not say what it should be: it is no model file".to_owned()))
 }

@@ -130,7 +130,7 @@ mod tests {
             told.push(if at % 2 == 0 { Role::User } else { Role::Assistant }, text.as_str().into());
         }
         Request {
-            model: super::super::smollm2(),
+            model: "local/smollm2".parse().unwrap(),
             system: "Be brief.".into(),
             thread: told,
             prompt: " And <u>now?".into(),

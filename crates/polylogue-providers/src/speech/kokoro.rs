@@ -311,6 +311,7 @@ mod tests {
                         members
                     }
                     crate::download::Source::Web { addresses } => addresses,
+                    other => panic!("a voice has several files, and {other:?} has one"),
                 };
                 assert_eq!(places.len(), parcel.files.len(), "one place for each file");
             }

@@ -34,7 +34,7 @@ fn cache() -> PathBuf {
 
 fn local() -> Local {
     let local = Local::new(&LocalSettings::default(), &cache());
-    local.check("smollm2").expect("the model file is there: run ./test or `polylogue models pull`");
+    local.check("smollm2").expect("the model file is there: run ./test or `polylogue models pull smollm2`");
     local
 }
 
@@ -253,9 +253,10 @@ async fn what_is_not_there_or_broken_says_what_to_do() {
     let local = Arc::new(Local::new(&settings, folder.path()));
     let models = Models::new(&Settings::default(), Limits::default(), |_| None).unwrap().with_local(local);
     for (model, told) in [
-        ("local/smollm2", "run `polylogue models pull`"),
+        ("local/smollm2", "run `polylogue models pull smollm2` (98 MB)"),
+        ("local/qwen3-4b", "run `polylogue models pull qwen3-4b` (2.5 GB)"),
         ("local/lost", "[local.models]"),
-        ("local/other", "there is broken, lost, smollm2"),
+        ("local/other", "there is broken, lost, qwen2.5-coder-0.5b, qwen2.5-coder-1.5b, qwen3-4b, smollm2;"),
         ("local/broken", "damaged or of another kind"),
     ] {
         let request = Request { model: model.parse().unwrap(), ..request("Hello.", 5) };

@@ -1,11 +1,11 @@
 //! `polylogue models`: what can think here.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use polylogue_core::money::Price;
 use polylogue_providers::{
     catalogue::{self, Listed, Listing},
-    local,
+    local::{self, MENU, Offer},
 };
 
 use crate::{args::Common, cache, config::Config, engine, failure::Failure, output, view::Style};
@@ -24,23 +24,85 @@ pub(crate) fn list(common: &Common) -> Result<ExitCode, Failure> {
     for listing in &listings {
         print(listing, style);
     }
+    print_menu(style);
     output::line(style.dim("Any other model of a usable provider works too: write provider/model."));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fetches the model that needs no key.
-pub(crate) async fn pull() -> Result<ExitCode, Failure> {
-    let folder = cache::folder();
-    let was_there = local::is_pulled(&folder);
-    if !was_there {
-        output::notice("Fetching the embedded model (98 MB, once)…");
-    }
-    // What is there is looked into as well.
-    cache::show(async |watch| local::pull(&folder, watch).await).await?;
-    if !was_there {
-        output::notice(format!("The embedded model {} is here.", local::smollm2()));
+/// Fetches an embedded model: of the menu by its name, any other of Hugging Face, or what suits this machine.
+pub(crate) async fn pull(name: Option<&str>, from: Option<&Path>) -> Result<ExitCode, Failure> {
+    match name.map(|name| (name, name.strip_prefix(OTHER))) {
+        Some((_, Some(path))) => pull_other(path, from).await?,
+        Some((name, None)) => {
+            let name = name.strip_prefix("local/").unwrap_or(name);
+            pull_offer(Offer::named(name).ok_or_else(|| unknown(name))?, from).await?;
+        }
+        None => pull_offer(local::fitting(&cache::folder()), from).await?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How a file of Hugging Face is written.
+const OTHER: &str = "hf:";
+
+async fn pull_offer(offer: &Offer, from: Option<&Path>) -> Result<(), Failure> {
+    let folder = cache::folder();
+    let was_there = local::is_pulled(offer, &folder);
+    if !was_there {
+        output::notice(format!("Fetching {}, {} ({}, once)…", offer.name, offer.title, offer.size()));
+    }
+    // What is there is looked into as well.
+    cache::show(async |watch| local::pull(offer, from, &hugging_face(), &folder, watch).await).await?;
+    if !was_there {
+        output::notice(format!("local/{} is here.", offer.name));
+    }
+    Ok(())
+}
+
+async fn pull_other(path: &str, from: Option<&Path>) -> Result<(), Failure> {
+    if path.split('/').filter(|part| !part.is_empty()).count() < 3 || !path.to_lowercase().ends_with(".gguf") {
+        return Err(Failure::request(format!("write hf:OWNER/REPO/FILE.gguf, not `{OTHER}{path}`")));
+    }
+    if from.is_some() {
+        return Err(Failure::request("a file of your own goes into the configuration: [local.models] NAME = \"FILE\""));
+    }
+    let folder = cache::folder();
+    output::notice(format!("Fetching {path}…"));
+    let mut name = String::new();
+    cache::show(async |watch| {
+        name = local::pull_other(path, &hugging_face(), &folder, watch).await?;
+        Ok(())
+    })
+    .await?;
+    output::notice(format!("local/{name} is here."));
+    Ok(())
+}
+
+/// Hugging Face, or the mirror that its own client is told of.
+fn hugging_face() -> String {
+    let mirror = std::env::var("HF_ENDPOINT").ok().filter(|mirror| !mirror.trim().is_empty());
+    mirror.unwrap_or_else(|| local::HUGGING_FACE.to_owned())
+}
+
+fn unknown(name: &str) -> Failure {
+    let known: Vec<&str> = MENU.iter().map(|offer| offer.name).collect();
+    Failure::request(format!(
+        "there is no model `{name}` on the menu: choose from {}, or write hf:OWNER/REPO/FILE.gguf",
+        known.join(", ")
+    ))
+}
+
+/// The embedded models that can be fetched, and which one suits this machine.
+fn print_menu(style: Style) {
+    let folder = cache::folder();
+    let fitting = local::fitting(&folder);
+    output::line(format!("{}  {}", style.bold("embedded"), style.dim("polylogue models pull NAME")));
+    for offer in MENU {
+        let state = if local::is_pulled(offer, &folder) { "here" } else { "" };
+        let suits = if offer.name == fitting.name { "suits this machine" } else { "" };
+        let row = format!("  {:<22} {:>7}  {:<42} {:<5} {suits}", offer.name, offer.size(), offer.title, state);
+        output::line(row.trim_end());
+    }
 }
 
 fn print(listing: &Listing, style: Style) {

@@ -1,4 +1,4 @@
-//! `polylogue serve`: the API on one port.
+//! `polylogue serve`: the page and the API on one port.
 
 use std::{net::SocketAddr, process::ExitCode, sync::Arc};
 
@@ -30,7 +30,9 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Failure::config(format!("{listen} cannot be listened on: {error}")))?;
     let address = listener.local_addr().map_err(|error| Failure::internal(error.to_string()))?;
-    output::notice(format!("Polylogue listens on http://{address} · the API is described at http://{address}/docs/"));
+    output::notice(format!(
+        "Polylogue listens on http://{address} · open it in a browser; the API is described at http://{address}/docs/"
+    ));
     let (hub, store) = (engine.hub.clone(), engine.store.clone());
     let house = Arc::new(ThisHouse { common, config, engine });
     serve(App::new(hub, store, house, settings), listener, signals.next()).await?;

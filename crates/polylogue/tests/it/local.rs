@@ -5,9 +5,16 @@ use serde_json::Value;
 
 use crate::folder::Folder;
 
+/// A folder in which the smallest model plays, whatever else was fetched on this machine.
+fn small() -> Folder {
+    let folder = Folder::new();
+    folder.write("polylogue.toml", "[local]\nmodel = \"smollm2\"\n");
+    folder
+}
+
 #[test]
 fn without_a_key_the_embedded_model_plays_the_agents() {
-    let folder = Folder::new();
+    let folder = small();
     let run = folder.run(&["collaborate", "Name a colour, and say why.", "--max-rounds", "2"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stderr.contains("no key is set") && run.stderr.contains("local/smollm2"), "{}", run.stderr);
@@ -23,7 +30,7 @@ fn without_a_key_the_embedded_model_plays_the_agents() {
 
 #[test]
 fn the_seed_decides_what_the_embedded_model_says() {
-    let folder = Folder::new();
+    let folder = small();
     let said = |seed: &str| {
         let run = folder.run(&["collaborate", "Name a colour.", "--max-rounds", "1", "--seed", seed]);
         assert_eq!(run.status, 0, "{}", run.stderr);
@@ -53,7 +60,7 @@ fn a_small_chorus_runs_through_all_three_turns() {
 
 #[test]
 fn the_doctor_and_the_list_know_the_embedded_model() {
-    let here = Folder::new();
+    let here = small();
     let about = |folder: &Folder, command: &str| -> Value {
         let name = |line: &Value| line["about"] == "local" || line["provider"] == "local";
         let args: Vec<&str> = command.split(' ').collect();
@@ -62,12 +69,33 @@ fn the_doctor_and_the_list_know_the_embedded_model() {
     };
     assert_eq!(about(&here, "doctor")["works"], true);
     let listed = about(&here, "models list");
-    assert_eq!(listed["models"][0]["model"], "local/smollm2");
-    assert_eq!((&listed["missing"], &listed["models"][0]["plays"]), (&Value::Null, &Value::from("gpt")));
+    let names: Vec<&str> =
+        listed["models"].as_array().unwrap().iter().map(|one| one["model"].as_str().unwrap()).collect();
+    for known in ["local/smollm2", "local/qwen2.5-coder-0.5b", "local/qwen2.5-coder-1.5b", "local/qwen3-4b"] {
+        assert!(names.contains(&known), "{names:?}");
+    }
+    let smallest = listed["models"].as_array().unwrap().iter().find(|one| one["model"] == "local/smollm2").unwrap();
+    assert_eq!((&listed["missing"], &smallest["plays"]), (&Value::Null, &Value::from("gpt")));
     let nowhere = Folder::without_cache();
     let doctor = about(&nowhere, "doctor");
     assert_eq!(
         (&doctor["works"], doctor["said"].as_str().unwrap().contains("models pull")),
         (&Value::Bool(false), true)
     );
+}
+
+#[test]
+fn what_cannot_be_pulled_says_what_to_do() {
+    let folder = Folder::without_cache();
+    for (args, told) in [
+        (&["nobody"][..], "choose from smollm2, qwen2.5-coder-0.5b, qwen2.5-coder-1.5b, qwen3-4b"),
+        (&["hf:nobody"], "write hf:OWNER/REPO/FILE.gguf"),
+        (&["hf:a/b/c.bin"], "write hf:OWNER/REPO/FILE.gguf"),
+        (&["hf:a/b/c.gguf", "--from", "c.gguf"], "[local.models]"),
+    ] {
+        let run = folder.run(&[&["models", "pull"], args].concat());
+        assert_eq!(run.status, 2, "{args:?}: {:?}", run.lines);
+        let message = run.lines[0]["error"]["message"].as_str().unwrap();
+        assert!(message.contains(told), "{message}");
+    }
 }
