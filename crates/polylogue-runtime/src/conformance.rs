@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use self::example::{
     NODE, agent, discussion, ended, every_event, forked, id, records, resumed, said, started, turn_taken,
 };
-use crate::port::{Journal, JournalError, Store, Summary};
+use crate::port::{CastNames, Journal, JournalError, Store, Summary};
 
 /// Tries a store. `open` makes a new and empty one each time that it is called.
 pub async fn store(open: impl AsyncFn() -> Arc<dyn Store>) {
@@ -190,7 +190,8 @@ async fn a_summary_follows_the_journal(journal: &dyn Journal) {
         let (format, title) = ("collaboration".to_owned(), "goal".to_owned());
         let (started_at, last_at, head) = (Timestamp(100), Timestamp(99 + head), Seq(head));
         let (is_waiting, is_owned, takeovers) = (false, false, 0);
-        let (id, room, cast) = (id(1), None, ["gpt", "Zoë 🎭", "you there"].map(str::to_owned).to_vec());
+        let (agents, people) = (["gpt", "Zoë 🎭"].map(str::to_owned).to_vec(), vec!["you there".to_owned()]);
+        let (id, room, cast) = (id(1), None, CastNames { agents, people });
         let expected = Summary {
             id,
             format,

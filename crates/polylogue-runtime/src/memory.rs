@@ -252,12 +252,11 @@ impl Session {
         let (first, last) = (journal.first()?, journal.last()?);
         let Event::Started { setup, .. } = &first.event else { return None };
         let forked = journal.iter().rfind(|record| matches!(record.event, Event::Forked { .. }));
-        let (title, cast) = Summary::of_setup(setup);
         Some(Summary {
             id: setup.id,
             format: setup.format.name().to_owned(),
-            title,
-            cast,
+            title: Summary::title_of(setup),
+            cast: (&setup.cast).into(),
             room: room_of(journal),
             started_at: forked.unwrap_or(first).at,
             last_at: last.at,

@@ -11,7 +11,7 @@ mod voice;
 use std::sync::Arc;
 
 pub use clock::{Clock, SystemClock};
-pub use journal::{Journal, JournalError, ListPlace, NoPlace, Search, Summary};
+pub use journal::{CastNames, Journal, JournalError, ListPlace, NoPlace, Search, Summary};
 pub use memories::Memories;
 pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
 pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};

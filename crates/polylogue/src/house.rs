@@ -94,10 +94,11 @@ impl House for ThisHouse {
     }
 
     async fn ready(&self) -> Ready {
-        let standing = |(name, state): (String, Result<String, String>)| Standing {
-            name,
-            works: state.is_ok(),
-            says: without_paths(state.unwrap_or_else(|what_to_do| what_to_do)),
+        let standing = |(name, state): (String, Result<String, String>)| {
+            let (works, says) = (state.is_ok(), without_paths(state.unwrap_or_else(|what_to_do| what_to_do)));
+            // It stands beside its name.
+            let says = says.strip_prefix(&format!("{name} needs a key: ")).map_or(says.clone(), str::to_owned);
+            Standing { name, works, says }
         };
         let (models, voices) = (doctor::providers(&self.engine), doctor::voices(&self.config).await);
         Ready { models: models.into_iter().map(standing).collect(), voices: voices.into_iter().map(standing).collect() }

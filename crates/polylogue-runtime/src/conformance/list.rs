@@ -61,6 +61,8 @@ pub(super) async fn sessions_are_searched_page_by_page(store: &dyn Store) {
         (status(Status::Running), vec![]),
         (format("discussion"), vec![4]),
         (format("Discussion"), vec![]),
+        (Search { room: Some("lobby".parse().expect("a room")), ..everything.clone() }, vec![5]),
+        (Search { room: Some("Lobby".parse().expect("a room")), ..everything.clone() }, vec![]),
         (Search { limit: 1, ..status(Status::Left) }, vec![3]),
         (Search { limit: 0, ..everything.clone() }, vec![]),
     ] {

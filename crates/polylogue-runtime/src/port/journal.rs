@@ -9,6 +9,7 @@ use polylogue_core::{
     id::{Seq, SessionId},
     projection::Status,
     room::RoomId,
+    setup::Cast,
 };
 
 use super::nodes::{MAX_TAKEOVERS, NodeId};
@@ -72,6 +73,8 @@ pub trait Journal: Send + Sync {
 pub struct Search {
     pub format: Option<String>,
     pub status: Option<Status>,
+    /// Only those that answer in this room.
+    pub room: Option<RoomId>,
     /// Words that the title has in it, in small letters or capitals.
     pub text: Option<String>,
     /// Only what comes in the list after the session that is here.
@@ -84,6 +87,7 @@ impl Search {
     pub fn finds(&self, summary: &Summary) -> bool {
         self.format.as_ref().is_none_or(|format| *format == summary.format)
             && self.status.is_none_or(|status| status == summary.status())
+            && (self.room.is_none() || self.room == summary.room)
             && self.text.as_ref().is_none_or(|text| summary.title.to_lowercase().contains(&text.trim().to_lowercase()))
     }
 }
@@ -122,8 +126,7 @@ pub struct Summary {
     pub format: String,
     /// At most [`Summary::MAX_TITLE_CHARS`] of it.
     pub title: String,
-    /// Who takes part, agents first and then people, as it was set up.
-    pub cast: Vec<String>,
+    pub cast: CastNames,
     /// Where it answers in a room.
     pub room: Option<RoomId>,
     /// When it began; for a fork, when it was forked.
@@ -143,11 +146,9 @@ pub struct Summary {
 impl Summary {
     pub const MAX_TITLE_CHARS: usize = 200;
 
-    /// What a list shows of a session's beginning: its title, and who takes part.
-    pub fn of_setup(setup: &Setup) -> (String, Vec<String>) {
-        let title = setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect();
-        let agents = setup.cast.agents().iter().map(|agent| agent.name.to_string());
-        (title, agents.chain(setup.cast.people().iter().map(ToString::to_string)).collect())
+    /// A session's title as a list shows it.
+    pub fn title_of(setup: &Setup) -> String {
+        setup.format.title().chars().take(Summary::MAX_TITLE_CHARS).collect()
     }
 
     pub fn place(&self) -> ListPlace {
@@ -166,6 +167,22 @@ impl Summary {
     /// Whether nobody takes it over any more: those who did were gone before anything came of it.
     pub fn is_left_alone(&self) -> bool {
         self.status() == Status::Left && self.takeovers >= MAX_TAKEOVERS
+    }
+}
+
+/// Who takes part in a session, as it was set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CastNames {
+    pub agents: Vec<String>,
+    pub people: Vec<String>,
+}
+
+impl From<&Cast> for CastNames {
+    fn from(cast: &Cast) -> CastNames {
+        CastNames {
+            agents: cast.agents().iter().map(|agent| agent.name.to_string()).collect(),
+            people: cast.people().iter().map(ToString::to_string).collect(),
+        }
     }
 }
 

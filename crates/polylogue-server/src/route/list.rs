@@ -30,8 +30,10 @@ struct Listed {
     session_id: String,
     format: String,
     title: String,
-    /// Who takes part, agents first and then people
-    cast: Vec<String>,
+    /// The agents that take part
+    agents: Vec<String>,
+    /// The people who do
+    people: Vec<String>,
     /// Where it answers in a room
     #[schemars(with = "Option<RoomId>")]
     room: Option<String>,
@@ -56,7 +58,8 @@ impl From<Summary> for Listed {
             session_id: summary.id.to_string(),
             format: summary.format,
             title: summary.title,
-            cast: summary.cast,
+            agents: summary.cast.agents,
+            people: summary.cast.people,
             room: summary.room.map(|room| room.to_string()),
             status,
             is_left_alone,
@@ -114,6 +117,8 @@ pub(super) struct Wanted {
     format: Option<String>,
     /// Only `running`, `waiting`, `left` or `ended` ones
     status: Option<String>,
+    /// Only those that answer in this room
+    room: Option<String>,
     /// Only those with this in their titles
     #[param(max_length = 200)]
     q: Option<String>,
@@ -137,7 +142,10 @@ impl Wanted {
             return Err(Refusal::request(format!("`q` has at most {} characters", Summary::MAX_TITLE_CHARS)));
         }
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        Ok(Search { format: filled(self.format), status: status.transpose()?, text: filled(self.q), before, limit })
+        let room = filled(self.room).map(|room| room.parse()).transpose();
+        let room = room.map_err(|error| Refusal::request(format!("`room`: {error}")))?;
+        let (format, text) = (filled(self.format), filled(self.q));
+        Ok(Search { format, status: status.transpose()?, room, text, before, limit })
     }
 }
 

@@ -53,15 +53,17 @@ async fn sessions_are_found_page_by_page() {
         ("?status=running", vec![]),
         ("?format=&status=&q=", vec![0, 1, 2, 3]),
         ("?q=%25", vec![]),
+        ("?room=lobby", vec![0]),
+        ("?room=kitchen", vec![]),
     ] {
         let found: Vec<String> = found.into_iter().map(|at: usize| begun[at].clone()).collect();
         assert_eq!(ids(&list(query).await), found, "{query}");
     }
     let newest = &first["sessions"][0];
-    assert_eq!((&newest["room"], &newest["cast"][0]), (&json!("lobby"), &json!("gpt")));
+    assert_eq!((&newest["room"], &newest["agents"][0]), (&json!("lobby"), &json!("gpt")));
     assert_eq!(
-        first["sessions"][1]["cast"],
-        json!(["slot-1", "slot-2", "slot-3", "slot-4", "slot-5", "slot-6", "you"])
+        (first["sessions"][1]["agents"].as_array().unwrap().len(), &first["sessions"][1]["people"]),
+        (6, &json!(["you"]))
     );
     for bad in [
         "limit=0",
@@ -70,6 +72,7 @@ async fn sessions_are_found_page_by_page() {
         "before=x",
         "before=1.x",
         "status=asleep",
+        "room=no%20room",
         &format!("q={}", "x".repeat(201)),
     ] {
         assert_eq!(get(server.at, &format!("/v1/sessions?{bad}")).await.code(), "INVALID_REQUEST", "{bad}");

@@ -7,7 +7,7 @@ use polylogue_core::{
     id::{Seq, SessionId},
     room::RoomId,
 };
-use polylogue_runtime::port::{JournalError, NodeId, Summary};
+use polylogue_runtime::port::{CastNames, JournalError, NodeId, Summary};
 
 use super::views::Views;
 
@@ -37,7 +37,7 @@ pub(super) struct Batch {
 pub(super) struct Start {
     pub(super) format: String,
     pub(super) title: String,
-    /// Who takes part, as a JSON array.
+    /// Who takes part, as JSON.
     pub(super) cast: String,
     /// The sessions that it was forked from, at whatever remove.
     pub(super) origins: Vec<SessionId>,
@@ -106,17 +106,21 @@ impl Start {
             Event::Forked { from, .. } => Some(*from),
             _ => None,
         });
-        let (title, cast) = Summary::of_setup(setup);
         Ok(Some(Start {
             format: setup.format.name().to_owned(),
-            title,
-            cast: serde_json::to_string(&cast).expect("names are text"),
+            title: Summary::title_of(setup),
+            cast: in_json(&CastNames::from(&setup.cast)),
             origins: origins.collect(),
             started_at: millis(forked.unwrap_or(first).at)?,
             version: *version,
             room: setup.room.as_ref().map(|call| call.room.clone()),
         }))
     }
+}
+
+/// As the list of sessions keeps it.
+fn in_json(CastNames { agents, people }: &CastNames) -> String {
+    serde_json::json!({ "agents": agents, "people": people }).to_string()
 }
 
 fn millis(at: Timestamp) -> Result<i64, JournalError> {

@@ -11,7 +11,7 @@ use polylogue_core::{
     event::Unreadable,
     id::{Seq, SessionId},
 };
-use polylogue_runtime::port::{JournalError, NodeId, Search, Summary};
+use polylogue_runtime::port::{CastNames, JournalError, NodeId, Search, Summary};
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, de::IntoDeserializer};
 use tokio::sync::Semaphore;
@@ -158,12 +158,20 @@ pub(super) fn search(connection: &Connection, locks: &Locks, search: &Search) ->
     Ok(summaries)
 }
 
+/// Who takes part, as the list keeps it.
+#[derive(Deserialize)]
+struct Cast {
+    agents: Vec<String>,
+    people: Vec<String>,
+}
+
 fn summary(row: &Row<'_>, alive: &[NodeId]) -> Result<Summary, JournalError> {
     let reason: Option<String> = row.get(6).map_err(failed)?;
     let cast: String = row.get(10).map_err(failed)?;
     let room: Option<String> = row.get(11).map_err(failed)?;
     let reason = reason.as_deref().map(parse_reason).transpose()?;
-    let cast = serde_json::from_str(&cast).map_err(|error| damaged(&error))?;
+    let Cast { agents, people } = serde_json::from_str(&cast).map_err(|error| damaged(&error))?;
+    let cast = CastNames { agents, people };
     let room = room.map(|room| room.parse()).transpose().map_err(|error| damaged(&error))?;
     let rest = || {
         let owner: Option<[u8; 16]> = row.get(8)?;

@@ -1,9 +1,10 @@
--- Who takes part, as a JSON array of names: agents first, then people. It follows from the journal's first record.
-ALTER TABLE sessions ADD COLUMN cast_names TEXT NOT NULL DEFAULT '[]';
+-- Who takes part, as JSON with the names of agents and people. It follows from the journal's first record.
+ALTER TABLE sessions ADD COLUMN cast_names TEXT NOT NULL DEFAULT '{"agents": [], "people": []}';
 UPDATE sessions SET cast_names = coalesce(
-    (SELECT json_group_array(iif(one.type = 'object', one.value ->> '$.name', one.value))
-     FROM journal, json_each(journal.event, '$.setup.cast') AS kind, json_each(kind.value) AS one
-     WHERE journal.place = (sessions.key << 32) + 1 AND kind.key IN ('agents', 'people')), '[]');
+    (SELECT json_object(
+         'agents', json((SELECT json_group_array(value ->> '$.name') FROM json_each(event, '$.setup.cast.agents'))),
+         'people', json((SELECT json_group_array(value) FROM json_each(event, '$.setup.cast.people'))))
+     FROM journal WHERE place = (sessions.key << 32) + 1), cast_names);
 
 -- From which sessions a session was forked, at whatever remove: they share the clips of what was said before.
 CREATE TABLE forks (
