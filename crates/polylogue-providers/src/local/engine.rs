@@ -1,8 +1,14 @@
-//! A model file that is loaded, and the contexts that are kept of it. All of it belongs to one thread.
+//! A model file that is loaded, and the asks that it works on. All of it belongs to one thread.
 //!
-//! The same request gives the same reply, whatever was asked before it: the seed comes with the request, and
-//! attention is computed in a form whose results do not depend on how the tokens were grouped (8-bit keys and
-//! values; half-precision ones would be rounded differently in groups).
+//! Several asks are answered at once: each has a seat, which is a sequence in the one context, and a step computes the
+//! next token of every seat together. Reading the weights is what a step costs, so six tokens cost little more than
+//! one. What a seat has computed stays for the next ask of the same thread; what others have computed of the same
+//! beginning is taken over from them.
+//!
+//! An ask that is alone has the same reply, whatever was asked before it: the seed comes with the request, and
+//! attention is computed in a form whose results do not depend on how the tokens were grouped (8-bit keys and values;
+//! half-precision ones would be rounded differently in groups). Beside others, what is computed together is rounded
+//! together, and a reply may differ in its draws.
 
 use std::{num::NonZeroU32, path::Path, sync::OnceLock};
 
@@ -23,14 +29,14 @@ use polylogue_runtime::port::CallError;
 
 use super::{
     grammar::Grammars,
-    kept::{Kept, Place, place},
+    kept::{Kept, Place, common, place},
     prompt::{self, Reader},
     text::Text,
 };
 use crate::answer::End;
 
-/// Contexts that are kept: one for every voice of a full chorus.
-const CONTEXTS: usize = 6;
+/// Seats: one for every voice of a full chorus.
+pub(super) const SEATS: usize = 6;
 /// Tokens that are computed together; a stop is noticed in between.
 const GROUP: usize = 64;
 /// llama.cpp's number for flash attention: keys and values of 8 bits need it.
@@ -52,9 +58,11 @@ pub(super) struct Bounds {
     pub(super) context: u32,
 }
 
-/// What is told of a reply while it is made; `false` when nobody listens any more.
+/// Who an ask is answered for. None of it waits for anybody: others are answered in the same steps.
 pub(super) trait Listener {
-    fn hear(&mut self, text: &str, usage: Usage) -> bool;
+    fn hear(&mut self, text: &str, usage: Usage);
+    fn end(&mut self, ended: Result<(End, Usage), CallError>);
+    /// Whether anybody still listens.
     fn is_there(&self) -> bool;
 }
 
@@ -74,7 +82,9 @@ impl File {
                 "the embedded model cannot be loaded: its file is damaged or of another kind".to_owned(),
             )
         };
-        let model = LlamaModel::load_from_file(backend()?, path, &LlamaModelParams::default());
+        // The weights are put into another order for the processor: a file that stays mapped would be there twice.
+        let params = LlamaModelParams::default().with_use_mmap(false);
+        let model = LlamaModel::load_from_file(backend()?, path, &params);
         let model = model.map_err(|error| broken(&error))?;
         let parsers = ParserFactory::new_simple(&LlamaSampler::llguidance_tok_env(&model));
         let mut parsers = parsers.map_err(|error| broken(&error))?;
@@ -87,8 +97,12 @@ impl File {
 
     fn context(&self) -> Result<LlamaContext<'_>, CallError> {
         let group = u32::try_from(GROUP).unwrap_or(u32::MAX);
+        let seats = u32::try_from(SEATS).unwrap_or(1);
         let params = LlamaContextParams::default()
-            .with_n_ctx(NonZeroU32::new(self.bounds.context))
+            .with_n_ctx(NonZeroU32::new(self.bounds.context.saturating_mul(seats)))
+            .with_n_seq_max(seats)
+            // Seats that share a beginning share its memory.
+            .with_kv_unified(true)
             .with_n_batch(group)
             .with_n_ubatch(group)
             .with_n_threads(self.bounds.threads)
@@ -137,112 +151,206 @@ fn backend() -> Result<&'static LlamaBackend, CallError> {
 /// A file at work.
 pub(super) struct Engine<'file> {
     file: &'file File,
-    contexts: Vec<Context<'file>>,
-    /// Counts requests, to know which context was not used for the longest time.
+    context: LlamaContext<'file>,
+    seats: Vec<Seat>,
+    /// Counts asks, to know which seat was not used for the longest time.
     now: u64,
 }
 
-struct Context<'file> {
-    inner: LlamaContext<'file>,
+/// A sequence of the context.
+#[derive(Default)]
+struct Seat {
     /// What it has computed.
     tokens: Vec<LlamaToken>,
     used: u64,
+    work: Option<Work>,
+}
+
+/// An ask that is being answered.
+struct Work {
+    /// What is still to be computed before the next token can be drawn: the rest of the request, then each token that
+    /// was drawn.
+    rest: Vec<LlamaToken>,
+    sampler: LlamaSampler,
+    text: Text,
+    usage: Usage,
+    /// Tokens that the reply may have.
+    output: u64,
+    listener: Box<dyn Listener>,
 }
 
 impl<'file> Engine<'file> {
-    pub(super) fn new(file: &'file File) -> Engine<'file> {
-        Engine { file, contexts: Vec::new(), now: 0 }
+    pub(super) fn new(file: &'file File) -> Result<Engine<'file>, CallError> {
+        let seats = (0..SEATS).map(|_| Seat::default()).collect();
+        Ok(Engine { file, context: file.context()?, seats, now: 0 })
     }
 
-    /// Answers a request, or gives up when nobody listens any more.
-    pub(super) fn answer(
+    /// Whether another ask can begin.
+    pub(super) fn has_room(&self) -> bool {
+        self.seats.iter().any(|seat| seat.work.is_none())
+    }
+
+    /// Whether there is nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.seats.iter().all(|seat| seat.work.is_none())
+    }
+
+    /// Begins to answer a request. There has to be room.
+    pub(super) fn begin(&mut self, request: &Request, seed: u32, mut listener: Box<dyn Listener>) {
+        match self.prepare(request, seed) {
+            Ok((at, rest, sampler, usage, output)) => {
+                let (text, output) = (Text::default(), output as u64);
+                self.seats[at].work = Some(Work { rest, sampler, text, usage, output, listener });
+            }
+            Err(error) => listener.end(Err(error)),
+        }
+    }
+
+    fn prepare(
         &mut self,
         request: &Request,
         seed: u32,
-        listener: &mut dyn Listener,
-    ) -> Result<(End, Usage), CallError> {
+    ) -> Result<(usize, Vec<LlamaToken>, LlamaSampler, Usage, usize), CallError> {
         let file = self.file;
         let window = file.bounds.context as usize;
         let output = request.sampling.max_output_tokens.map_or(OUTPUT, |max| max as usize).clamp(1, window / 2);
         let tokens = prompt::tokens(file, request, window, output)?;
         let form = file.grammars.sampler(request, output)?;
-        let (context, shared) = self.place(&tokens)?;
-        let mut usage = Usage { input: tokens.len() as u64, cached: shared as u64, ..Usage::default() };
-        if !context.read(&tokens, shared, listener)? {
-            return Ok((End::Complete, usage));
+        let (at, shared) = self.sit(&tokens)?;
+        let usage = Usage { input: tokens.len() as u64, cached: shared as u64, ..Usage::default() };
+        Ok((at, tokens[shared..].to_vec(), sampler(&file.model, request, form, seed), usage, output))
+    }
+
+    /// A seat for these tokens, and how many of them it has already.
+    fn sit(&mut self, tokens: &[LlamaToken]) -> Result<(usize, usize), CallError> {
+        self.now += 1;
+        let free: Vec<usize> = (0..SEATS).filter(|at| self.seats[*at].work.is_none()).collect();
+        let kept: Vec<Kept<'_, LlamaToken>> = free
+            .iter()
+            .filter(|at| !self.seats[**at].tokens.is_empty())
+            .map(|at| Kept { tokens: &self.seats[*at].tokens, used: self.seats[*at].used })
+            .collect();
+        let in_use: Vec<usize> = free.iter().copied().filter(|at| !self.seats[*at].tokens.is_empty()).collect();
+        let (at, shared) = match place(&kept, tokens, free.len()) {
+            Place::Kept { at, shared } => (in_use[at], shared),
+            Place::New => {
+                let empty = free.iter().copied().find(|at| self.seats[*at].tokens.is_empty());
+                (empty.or(free.first().copied()).ok_or_else(|| failed(&"there is no seat"))?, 0)
+            }
+        };
+        // Somebody else may have read more of the same beginning.
+        let most = tokens.len().saturating_sub(1);
+        let nearest = (0..SEATS).filter(|other| *other != at);
+        let nearest = nearest.map(|other| (common(&self.seats[other].tokens, tokens).min(most), other)).max();
+        let shared = match nearest {
+            Some((more, other)) if more > shared => {
+                self.forget_after(at, 0)?;
+                let (from, to) = (sequence(other)?, sequence(at)?);
+                self.context.kv_cache_seq_cp(from, to, Some(0), Some(position(more)?)).map_err(|e| failed(&e))?;
+                self.seats[at].tokens = tokens[..more].to_vec();
+                more
+            }
+            _ => {
+                self.forget_after(at, shared)?;
+                shared
+            }
+        };
+        self.seats[at].used = self.now;
+        Ok((at, shared))
+    }
+
+    fn forget_after(&mut self, at: usize, shared: usize) -> Result<(), CallError> {
+        self.seats[at].tokens.truncate(shared);
+        let (seat, from) = (sequence(at)?, position(shared)?);
+        self.context.kv_cache_seq_rm(seat, Some(from), None).map_err(|error| failed(&error))
+    }
+
+    /// Computes the next tokens of every seat together, and draws what follows for those that have read everything.
+    pub(super) fn step(&mut self) {
+        for seat in &mut self.seats {
+            // What was computed for somebody who left stays for whoever comes.
+            seat.work.take_if(|work| !work.listener.is_there());
         }
-        let mut sampler = sampler(&file.model, request, form, seed);
-        let mut text = Text::default();
-        loop {
-            let token = sampler.sample(&context.inner, -1);
-            usage.output += 1;
-            if file.model.vocab().is_eog(token) {
-                return Ok((End::Complete, usage));
+        match self.compute() {
+            Ok(read) => read.into_iter().for_each(|(at, index)| self.draw(at, index)),
+            Err(error) => {
+                // What is half computed is not to be gone on from.
+                self.context.clear_kv_cache();
+                for seat in &mut self.seats {
+                    seat.tokens.clear();
+                    if let Some(mut work) = seat.work.take() {
+                        work.listener.end(Err(error.clone()));
+                    }
+                }
             }
-            let bytes = file.model.vocab().token_to_piece(token, false, None);
-            if !listener.hear(&text.push(&bytes), usage) {
-                return Ok((End::Complete, usage));
-            }
-            if usage.output >= output as u64 {
-                return Ok((End::OutputFull, usage));
-            }
-            context.extend(&[token])?;
         }
     }
 
-    /// The context for these tokens, and how many of them it has already.
-    fn place(&mut self, tokens: &[LlamaToken]) -> Result<(&mut Context<'file>, usize), CallError> {
-        self.now += 1;
-        let kept: Vec<Kept<'_, LlamaToken>> =
-            self.contexts.iter().map(|context| Kept { tokens: &context.tokens, used: context.used }).collect();
-        let (at, shared) = match place(&kept, tokens, CONTEXTS) {
-            Place::Kept { at, shared } => (at, shared),
-            Place::New => {
-                self.contexts.push(Context { inner: self.file.context()?, tokens: Vec::new(), used: 0 });
-                (self.contexts.len() - 1, 0)
+    /// Computes one group: first the drawn tokens of those who write, so that nobody who reads holds them up. Tells
+    /// which seats have read everything, and where in the group their last token stands.
+    fn compute(&mut self) -> Result<Vec<(usize, i32)>, CallError> {
+        let mut order: Vec<usize> = (0..SEATS).filter(|at| self.seats[*at].work.is_some()).collect();
+        order.sort_by_key(|at| self.seats[*at].work.as_ref().map_or(0, |work| work.rest.len()));
+        let mut batch = LlamaBatch::new(GROUP, 1);
+        let mut read = Vec::new();
+        let mut taken = Vec::new();
+        for at in order {
+            let room = GROUP - usize::try_from(batch.n_tokens()).unwrap_or(GROUP);
+            let Some(work) = &self.seats[at].work else { continue };
+            let count = work.rest.len().min(room);
+            for (nth, token) in work.rest[..count].iter().enumerate() {
+                let is_last = nth + 1 == work.rest.len();
+                if is_last {
+                    read.push((at, batch.n_tokens()));
+                }
+                let place = i32::try_from(self.seats[at].tokens.len() + nth).map_err(|error| failed(&error))?;
+                batch.add(*token, place, &[sequence(at)?], is_last).map_err(|error| failed(&error))?;
             }
+            taken.push((at, count));
+        }
+        if batch.n_tokens() == 0 {
+            return Ok(read);
+        }
+        self.context.decode(&mut batch).map_err(|error| failed(&error))?;
+        for (at, count) in taken {
+            let seat = &mut self.seats[at];
+            if let Some(work) = &mut seat.work {
+                seat.tokens.extend(work.rest.drain(..count));
+            }
+        }
+        Ok(read)
+    }
+
+    /// Draws the next token of a seat, or ends its reply.
+    fn draw(&mut self, at: usize, index: i32) {
+        let vocab = self.file.model.vocab();
+        let seat = &mut self.seats[at];
+        let Some(work) = &mut seat.work else { return };
+        let token = work.sampler.sample(&self.context, index);
+        work.usage.output += 1;
+        let end = if vocab.is_eog(token) {
+            Some(End::Complete)
+        } else {
+            let text = work.text.push(&vocab.token_to_piece(token, false, None));
+            work.listener.hear(&text, work.usage);
+            (work.usage.output >= work.output).then_some(End::OutputFull)
         };
-        let context = &mut self.contexts[at];
-        context.used = self.now;
-        Ok((context, shared))
+        match end {
+            Some(end) => {
+                work.listener.end(Ok((end, work.usage)));
+                seat.work = None;
+            }
+            None => work.rest.push(token),
+        }
     }
 }
 
-impl Context<'_> {
-    /// Computes the tokens from the first that is not shared; `false` when nobody listens any more.
-    fn read(&mut self, tokens: &[LlamaToken], shared: usize, listener: &dyn Listener) -> Result<bool, CallError> {
-        self.forget_after(shared)?;
-        for group in tokens[shared..].chunks(GROUP) {
-            if !listener.is_there() {
-                return Ok(false);
-            }
-            self.extend(group)?;
-        }
-        Ok(true)
-    }
+fn sequence(at: usize) -> Result<i32, CallError> {
+    i32::try_from(at).map_err(|error| failed(&error))
+}
 
-    fn forget_after(&mut self, shared: usize) -> Result<(), CallError> {
-        self.tokens.truncate(shared);
-        let from = u32::try_from(shared).map_err(|error| failed(&error))?;
-        self.inner.kv_cache_seq_rm(0, Some(from), None).map_err(|error| failed(&error))
-    }
-
-    /// Computes tokens at the end; the last one's followers can be drawn then.
-    fn extend(&mut self, tokens: &[LlamaToken]) -> Result<(), CallError> {
-        let mut batch = LlamaBatch::new(tokens.len(), 1);
-        for (at, token) in tokens.iter().enumerate() {
-            let position = i32::try_from(self.tokens.len() + at).map_err(|error| failed(&error))?;
-            batch.add(*token, position, &[0], at + 1 == tokens.len()).map_err(|error| failed(&error))?;
-        }
-        if let Err(error) = self.inner.decode(&mut batch) {
-            // What is half computed is not to be gone on from.
-            self.tokens.clear();
-            self.inner.clear_kv_cache();
-            return Err(failed(&error));
-        }
-        self.tokens.extend_from_slice(tokens);
-        Ok(())
-    }
+fn position(tokens: usize) -> Result<u32, CallError> {
+    u32::try_from(tokens).map_err(|error| failed(&error))
 }
 
 fn sampler(model: &LlamaModel, request: &Request, form: Option<LlamaSampler>, seed: u32) -> LlamaSampler {

@@ -1,7 +1,7 @@
-//! Which of the kept contexts a request goes on from. An agent's requests grow at their end only, so what was
+//! Which of the kept seats a request goes on from. An agent's requests grow at their end only, so what was
 //! computed for the last one is the beginning of the next.
 
-/// A context is taken over when at most this many of its tokens are lost by it, or a quarter of what is shared:
+/// A seat is taken over when at most this many of its tokens are lost by it, or a quarter of what is shared:
 /// the end of a reply may be cut into other tokens when it is read again.
 const FEW: usize = 8;
 
@@ -43,7 +43,8 @@ pub(super) fn place<T: PartialEq>(kept: &[Kept<'_, T>], request: &[T], room: usi
     oldest.map_or(Place::New, |(at, kept)| Place::Kept { at, shared: shared(kept) })
 }
 
-fn common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
+/// How many tokens two have in common from their beginning.
+pub(super) fn common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::{
     Local, LocalSettings,
-    engine::{Bounds, Engine, File, Listener},
+    engine::{Bounds, Engine, File, Listener, SEATS},
 };
 use crate::answer::{Answer, End};
 
@@ -28,14 +28,11 @@ const LEAST_CONTEXT: u32 = 512;
 /// Asks that wait for one model, at most. Sessions are admitted one after the other, so that it never fills
 /// unless somebody asks without.
 const MAX_WAITING: usize = 64;
-/// Pieces of a reply that nobody has taken yet, at most: a model does not run far ahead of its listener.
-const MAX_UNHEARD: usize = 4;
-
 /// The threads that were started.
 pub(super) struct Workers {
     bounds: Bounds,
     running: Mutex<BTreeMap<String, mpsc::Sender<Job>>>,
-    /// All models share the processor: one call at a time.
+    /// As many calls at once as a model has seats. All models share the processor, so it is one count for all.
     admission: Arc<Semaphore>,
 }
 
@@ -43,7 +40,8 @@ pub(super) struct Workers {
 struct Job {
     ask: Ask,
     retry: u32,
-    pieces: mpsc::Sender<Piece>,
+    /// Holds at most a piece for each token, and a reply has at most half a window of them.
+    pieces: mpsc::UnboundedSender<Piece>,
 }
 
 enum Piece {
@@ -59,7 +57,7 @@ impl Workers {
             threads: i32::try_from(threads).unwrap_or(i32::MAX),
             context: settings.context.unwrap_or(CONTEXT).max(LEAST_CONTEXT),
         };
-        Workers { bounds, running: Mutex::default(), admission: Arc::new(Semaphore::new(1)) }
+        Workers { bounds, running: Mutex::default(), admission: Arc::new(Semaphore::new(SEATS)) }
     }
 
     /// The queue of the thread that owns this file. A thread that could not load it has ended: what is not there
@@ -89,7 +87,7 @@ impl Model for Local {
         let request = &call.ask.request;
         let path = self.file(&request.model.model).map_err(CallError::Unavailable)?;
         let queue = self.workers.queue(&request.model.model, path)?;
-        let (pieces, mut heard) = mpsc::channel(MAX_UNHEARD);
+        let (pieces, mut heard) = mpsc::unbounded_channel();
         let job = Job { ask: call.ask.clone(), retry: call.retry, pieces };
         queue.try_send(job).map_err(|_| CallError::Overloaded {
             retry_after: None,
@@ -120,40 +118,52 @@ impl Model for Local {
     }
 }
 
-/// What a thread does: read the file when it is first asked, then answer one after the other until nobody is left.
+/// What a thread does: read the file when it is first asked, then answer as many at once as there are seats, until
+/// nobody is left.
 fn work(path: PathBuf, bounds: Bounds, mut jobs: mpsc::Receiver<Job>) {
     let Some(first) = jobs.blocking_recv() else { return };
-    let file = match File::open(&path, bounds) {
-        Ok(file) => file,
-        Err(error) => {
-            jobs.close();
-            first.end(Err(error.clone()));
-            // Those who wait are told too.
-            while let Some(job) = jobs.blocking_recv() {
-                job.end(Err(error.clone()));
-            }
-            return;
+    let refuse = |first: Job, jobs: &mut mpsc::Receiver<Job>, error: CallError| {
+        jobs.close();
+        first.listener().end(Err(error.clone()));
+        // Those who wait are told too.
+        while let Some(job) = jobs.blocking_recv() {
+            job.listener().end(Err(error.clone()));
         }
     };
-    let mut engine = Engine::new(&file);
-    first.serve(&mut engine);
-    while let Some(job) = jobs.blocking_recv() {
-        job.serve(&mut engine);
+    let file = match File::open(&path, bounds) {
+        Ok(file) => file,
+        Err(error) => return refuse(first, &mut jobs, error),
+    };
+    let mut engine = match Engine::new(&file) {
+        Ok(engine) => engine,
+        Err(error) => return refuse(first, &mut jobs, error),
+    };
+    first.begin(&mut engine);
+    loop {
+        while engine.has_room() {
+            let next = if engine.is_idle() { jobs.blocking_recv() } else { jobs.try_recv().ok() };
+            match next {
+                Some(job) => job.begin(&mut engine),
+                // Nobody can ask any more, and everybody is answered.
+                None if engine.is_idle() => return,
+                None => break,
+            }
+        }
+        engine.step();
     }
 }
 
 impl Job {
-    fn serve(self, engine: &mut Engine<'_>) {
-        let mut heard_by = HeardBy(&self.pieces);
-        if heard_by.is_there() {
-            let ended = engine.answer(&self.ask.request, seed(&self), &mut heard_by);
-            self.end(ended);
+    fn begin(self, engine: &mut Engine<'_>) {
+        let (request, seed) = (self.ask.request.clone(), seed(&self));
+        let listener = self.listener();
+        if listener.is_there() {
+            engine.begin(&request, seed, Box::new(listener));
         }
     }
 
-    fn end(self, ended: Result<(End, Usage), CallError>) {
-        // The caller that stopped it does not want to know.
-        let _ = self.pieces.blocking_send(Piece::Ended(ended));
+    fn listener(self) -> HeardBy {
+        HeardBy(self.pieces)
     }
 }
 
@@ -169,12 +179,16 @@ fn seed(job: &Job) -> u32 {
     (number ^ (number >> 32)) as u32
 }
 
-/// The other end of a reply.
-struct HeardBy<'a>(&'a mpsc::Sender<Piece>);
+/// The other end of a reply. A caller that stopped it does not want to know the rest.
+struct HeardBy(mpsc::UnboundedSender<Piece>);
 
-impl Listener for HeardBy<'_> {
-    fn hear(&mut self, text: &str, usage: Usage) -> bool {
-        self.0.blocking_send(Piece::Text { text: text.to_owned(), usage }).is_ok()
+impl Listener for HeardBy {
+    fn hear(&mut self, text: &str, usage: Usage) {
+        let _ = self.0.send(Piece::Text { text: text.to_owned(), usage });
+    }
+
+    fn end(&mut self, ended: Result<(End, Usage), CallError>) {
+        let _ = self.0.send(Piece::Ended(ended));
     }
 
     fn is_there(&self) -> bool {

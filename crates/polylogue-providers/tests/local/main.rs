@@ -217,16 +217,48 @@ async fn a_dropped_call_stops_at_once_and_the_next_one_is_served() {
 }
 
 #[tokio::test]
-async fn calls_at_the_same_time_are_served_one_after_the_other() {
+async fn six_are_answered_at_once_and_the_seventh_waits_for_a_seat() {
     let local = local();
-    let one = call(request("Name a colour.", 12));
-    let other = call(request("Name a bird.", 12));
-    let admitted = async |call: &Call| {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let names = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Fay", "Gus"];
+    let shape = Arc::new(envelope());
+    let calls = names.map(|name| {
+        let (told, system) = (told.clone(), format!("You take part in a talk. You are {name}.").into());
+        let asked = Request { system, shape: Some(shape.clone()), ..request("Speak of the sea, at length.", 60) };
+        call_watched(asked, move |_| told.lock().unwrap().push(name))
+    });
+    let answered = futures_util::future::join_all(calls.iter().map(async |call| {
         let _admission = local.admit(call).await;
-        local.answer(call).await
+        let reply = local.answer(call).await.unwrap();
+        (reply, told.lock().unwrap().len())
+    }))
+    .await;
+    for (reply, _) in &answered {
+        assert!(reply::read(&reply.text, &shape).value.is_ok(), "{}", reply.text);
+    }
+    let first_end = answered.iter().map(|(_, pieces)| *pieces).min().unwrap();
+    let told = told.lock().unwrap();
+    let begun: std::collections::BTreeSet<&str> = told[..first_end].iter().copied().collect();
+    assert_eq!(begun.len(), 6, "six write before one of them has ended: {told:?}");
+    // What is common to all stands first in each of them, and is read once.
+    let cached: Vec<u64> = answered.iter().map(|(reply, _)| reply.usage.unwrap().cached).collect();
+    assert!(cached.iter().filter(|cached| **cached > 5).count() >= 1, "{cached:?}");
+}
+
+#[tokio::test]
+async fn who_leaves_does_not_take_the_others_along() {
+    let local = local();
+    let (begun, staying) = (Arc::new(Notify::new()), call(request("Name three birds.", 24)));
+    let told = begun.clone();
+    let leaving = call_watched(request("Tell me everything about the sea.", 2_048), move |_| told.notify_one());
+    let left = async {
+        tokio::select! {
+            reply = local.answer(&leaving) => panic!("it was to be cut: {reply:?}"),
+            () = begun.notified() => {}
+        }
     };
-    let (one, other, third) = tokio::join!(admitted(&one), admitted(&other), local.answer(&one));
-    assert!(one.is_ok() && other.is_ok() && third.is_ok(), "{one:?} {other:?} {third:?}");
+    let ((), reply) = tokio::join!(left, timeout(4 * SOON, local.answer(&staying)));
+    assert!(!reply.expect("in time").unwrap().text.is_empty());
 }
 
 #[tokio::test]
