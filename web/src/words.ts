@@ -89,6 +89,11 @@ export function inert(text: string): string {
 // All control characters but tab and newline, and the marks that embed, override or isolate a direction.
 const ACTS = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ufeff]", "g");
 
+/** A model as it is written. Of a script only the file's own name is shown, and not where it lies. */
+export function modelName(model: string): string {
+  return inert(model.startsWith("script/") ? `script/${model.split(/[\\/]/).at(-1)}` : model);
+}
+
 /** The first letter of a name, as it is shown in a circle. */
 export function initial(name: string): string {
   const [first] = inert(name).replace(/^[^\p{L}\p{N}]+/u, "");

@@ -1437,8 +1437,10 @@ export interface components {
             sessionId: components["schemas"]["SessionId"];
             format: string;
             title: string;
-            /** @description Who takes part, agents first and then people */
-            cast: string[];
+            /** @description The agents that take part */
+            agents: string[];
+            /** @description The people who do */
+            people: string[];
             /** @description Where it answers in a room */
             room: components["schemas"]["RoomId"] | null;
             /** @description `running`, `waiting` for a person, `left` by its process so that nobody runs it, or `ended` */
@@ -3687,6 +3689,8 @@ export interface operations {
                 format?: string;
                 /** @description Only `running`, `waiting`, `left` or `ended` ones */
                 status?: string;
+                /** @description Only those that answer in this room */
+                room?: string;
                 /** @description Only those with this in their titles */
                 q?: string;
                 /** @description How many at most */

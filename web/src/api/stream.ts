@@ -105,36 +105,47 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+/** An empty line ends a frame. */
+const END = /\r?\n\r?\n/g;
+
 /** Cuts what arrives into frames; what is not whole yet waits for the rest. */
 export function parser(): (chunk: string) => Frame[] {
   let rest = "";
   return (chunk) => {
+    // What was looked through before has no end, except that one may have begun with its last letters.
+    END.lastIndex = Math.max(rest.length - 3, 0);
     rest += chunk;
     const frames: Frame[] = [];
-    const blocks = rest.split(/\r?\n\r?\n/);
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      let id: string | undefined;
-      let event = "message";
-      const data: string[] = [];
-      for (const line of block.split(/\r?\n/)) {
-        const at = line.indexOf(":");
-        if (at < 1) continue;
-        const value = line.slice(line.charAt(at + 1) === " " ? at + 2 : at + 1);
-        switch (line.slice(0, at)) {
-          case "id":
-            id = value;
-            break;
-          case "event":
-            event = value;
-            break;
-          case "data":
-            data.push(value);
-            break;
-        }
-      }
-      if (data.length > 0) frames.push({ id, event, data: data.join("\n") });
+    let begin = 0;
+    for (let end = END.exec(rest); end; end = END.exec(rest)) {
+      const frame = frameOf(rest.slice(begin, end.index));
+      if (frame) frames.push(frame);
+      begin = END.lastIndex;
     }
+    rest = rest.slice(begin);
     return frames;
   };
+}
+
+function frameOf(block: string): Frame | undefined {
+  let id: string | undefined;
+  let event = "message";
+  const data: string[] = [];
+  for (const line of block.split(/\r?\n/)) {
+    const at = line.indexOf(":");
+    if (at < 1) continue;
+    const value = line.slice(line.charAt(at + 1) === " " ? at + 2 : at + 1);
+    switch (line.slice(0, at)) {
+      case "id":
+        id = value;
+        break;
+      case "event":
+        event = value;
+        break;
+      case "data":
+        data.push(value);
+        break;
+    }
+  }
+  return data.length > 0 ? { id, event, data: data.join("\n") } : undefined;
 }

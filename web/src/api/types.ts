@@ -18,3 +18,9 @@ export type Outcome = Schemas["Outcome"];
 export type Listed = Schemas["ListedSession"];
 /** What thinks or speaks here, or what would have to be done about it. */
 export type Standing = Schemas["Standing"];
+export type RoomEvent = Schemas["RoomEvent"];
+/** A session that runs in a room. */
+export type RoomSession = Schemas["RoomSession"];
+/** Words of a room as they are written, and what somebody who is asked waits for. */
+export type RoomDelta = Schemas["RoomDelta"];
+export type RoomWaiting = Schemas["RoomWaiting"];

@@ -173,13 +173,15 @@ function apply(story: Story, entry: Entry): void {
       story.open = [...story.open, { key: askKey(entry.ask), ask: entry.ask, seq: entry.seq, since: entry.at }];
       break;
     case "answered":
-    case "ask_cut":
       close(story, entry.ask);
-      charge(story, entry.ask, entry.usage);
+      // No model was asked for words that a person put into somebody's mouth.
+      if (!entry.isEdited) charge(story, entry.ask, entry.usage);
+      break;
+    case "ask_cut":
+      giveUp(story, entry.ask, entry.usage);
       break;
     case "ask_failed":
-      close(story, entry.ask);
-      charge(story, entry.ask, entry.usage);
+      giveUp(story, entry.ask, entry.usage);
       story.failures = [...story.failures, { seq: entry.seq, ask: entry.ask, message: entry.failure.message }];
       break;
     case "line_spoken":
@@ -250,6 +252,12 @@ function goOn(story: Story, { recast, personas, speech }: Change): void {
 function close(story: Story, ask: AskId): void {
   const key = askKey(ask);
   story.open = story.open.filter((open) => open.key !== key);
+}
+
+/** What came to nothing is charged where something was sent. */
+function giveUp(story: Story, ask: AskId, usage: Usage): void {
+  close(story, ask);
+  if (usage.input + usage.output > 0) charge(story, ask, usage);
 }
 
 function change(story: Story, id: number, to: Partial<Line>): void {

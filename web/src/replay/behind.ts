@@ -1,6 +1,6 @@
 // What is behind a line: the request that was sent, the reply as it came, what it cost.
 import { api, take } from "../api/client";
-import type { Behind, Usage } from "../api/types";
+import type { Behind } from "../api/types";
 import { count, dollars } from "../words";
 
 export function behind(id: string, seq: number): Promise<Behind> {
@@ -9,7 +9,7 @@ export function behind(id: string, seq: number): Promise<Behind> {
 
 /** The figures in one line: `1,914 tokens, 1,702 cached · 1.8 s · $0.002`. */
 export function figures(behind: Behind): string {
-  const usage = behind.usage as Usage | null | undefined;
+  const { usage } = behind;
   const cached = usage?.cached ? `, ${usage.cached.toLocaleString("en")} cached` : "";
   return [
     usage ? count(usage.input + usage.output, "token") + cached : undefined,

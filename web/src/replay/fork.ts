@@ -2,6 +2,7 @@
 import { api, take } from "../api/client";
 import type { Model } from "../api/types";
 import type { Line, Story } from "../journal/story";
+import { inert } from "../words";
 
 /** What a person has changed; an agent that is not named stays as it was. */
 export interface Otherwise {
@@ -21,7 +22,7 @@ export function isEditable(line: Line): boolean {
 /** Begins a session that shares everything up to an event, and says which it is. */
 export async function fork(story: Story, at: number, line: Line, otherwise: Otherwise): Promise<string> {
   const words = otherwise.words.trim();
-  const isEdited = isEditable(line) && words !== "" && words !== line.text.trim();
+  const isEdited = isEditable(line) && words !== "" && words !== inert(line.text).trim();
   const note = otherwise.note.trim();
   const body = {
     at: isEdited ? line.seq : at,
@@ -34,7 +35,7 @@ export async function fork(story: Story, at: number, line: Line, otherwise: Othe
 }
 
 function changed(now: Record<string, string>, before: (agent: string) => string | undefined): Record<string, string> {
-  const isOther = ([agent, value]: [string, string]) => value.trim() !== "" && value.trim() !== (before(agent) ?? "").trim();
+  const isOther = ([agent, value]: [string, string]) => value.trim() !== "" && value.trim() !== inert(before(agent) ?? "").trim();
   return Object.fromEntries(Object.entries(now).filter(isOther).map(([agent, value]) => [agent, value.trim()]));
 }
 

@@ -23,6 +23,8 @@ export class Listing {
   isLooking = $state(false);
 
   #search: Search = {};
+  /** What is shown was found by another search. */
+  #isOther = false;
   /** Which question the last one was: an answer to an earlier one comes too late. */
   #asked = 0;
 
@@ -31,6 +33,7 @@ export class Listing {
   /** Looks for something else, from the newest on. */
   async look(search: Search = {}): Promise<void> {
     this.#search = search;
+    this.#isOther = true;
     await this.#ask(this.size);
   }
 
@@ -74,8 +77,11 @@ export class Listing {
       this.sessions = before === undefined ? page.sessions : [...(this.sessions ?? []), ...page.sessions];
       this.next = page.next;
       this.problem = undefined;
+      this.#isOther = false;
     } catch (thrown) {
-      if (asked === this.#asked) this.problem = problemOf(thrown).message;
+      if (asked !== this.#asked) return;
+      this.problem = problemOf(thrown).message;
+      if (this.#isOther) this.sessions = undefined;
     } finally {
       if (asked === this.#asked) this.isLooking = false;
     }

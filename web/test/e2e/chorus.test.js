@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { clean, closeBrowser, open, Server, shoot } from "./harness.js";
+import { clean, closeBrowser, HAS_VOICE, open, Server, shoot } from "./harness.js";
 
 let server;
 before(async () => {
@@ -14,7 +14,10 @@ after(async () => {
   await server.stop();
 });
 
-const STRANGE = `strange words: <img src=x onerror=alert(1)> [a](javascript:alert(1)) \u202Eturned ${"x".repeat(300)} שלום`;
+const STRANGE = `strange words: <img src=x onerror=alert(1)> [a](javascript:alert(1)) \u202Eturned\u2066\u0007 ${"x".repeat(300)} שלום`;
+
+/** Control characters, and marks that turn text around. */
+const ACTS = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/;
 
 /** Begins one through the page, and gives its id. */
 async function begin(page, message) {
@@ -79,8 +82,10 @@ test("a chorus from the message to the last reply", async () => {
   assert.equal(await page.locator("#speaker-1 [aria-expanded=true]").count(), 1);
 
   // Everything that has a clip can be heard.
-  await page.getByRole("button", { name: "Hear turn 1" }).click();
-  await page.getByRole("button", { name: "Stop turn 1" }).click();
+  if (HAS_VOICE) {
+    await page.getByRole("button", { name: "Hear turn 1" }).click();
+    await page.getByRole("button", { name: "Stop turn 1" }).click();
+  }
   await shoot(page, "chorus-ended");
   await clean(page);
 });
@@ -162,7 +167,7 @@ test("nothing that is said acts", async () => {
   await over(page);
   assert.equal(await page.locator("main img").count(), 0);
   assert.equal(await page.locator('main a[href^="javascript:"]').count(), 0);
-  assert.ok(!(await page.locator("main").innerText()).includes("\u202E"));
+  assert.ok(!ACTS.test((await page.locator("body").innerText()) + (await page.title())), "nothing turns the text around");
   await shoot(page, "chorus-strange");
   await clean(page);
 });
@@ -175,7 +180,7 @@ test("a kiosk shows only the words, and plays them", async () => {
   await page.locator(".kiosk [data-slot]").nth(5).waitFor();
   assert.equal(await page.locator("header").count(), 0);
   assert.equal(await page.getByRole("textbox").count(), 0);
-  await page.locator(".kiosk .heard").waitFor({ timeout: 30_000 });
+  if (HAS_VOICE) await page.locator(".kiosk .heard").waitFor({ timeout: 30_000 });
   await shoot(page, "chorus-kiosk");
   await clean(page);
 });

@@ -18,10 +18,10 @@ export const SHOTS = resolve(HERE, "../shots");
 /** The binary under test. */
 export const BINARY = process.env.POLYLOGUE_BIN ?? join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug/polylogue");
 /** A built page that stands in for the one inside the binary. */
-const DIST = process.env.POLYLOGUE_DIST;
+export const DIST = process.env.POLYLOGUE_DIST;
 /** Where every server of this run wants a token, and every page signs in with it. */
 const TOKEN = process.env.POLYLOGUE_E2E_TOKEN;
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** Whether lines become clips here. Without a voice on the machine, what is about sound is not tested. */
 export const HAS_VOICE = spawnSync("espeak-ng", ["--version"]).status === 0;
@@ -60,7 +60,11 @@ export class Server {
     this.log = "";
     this.process = spawn(BINARY, args, { cwd: this.folder, env, stdio: ["ignore", "ignore", "pipe"] });
     this.process.stderr.on("data", (data) => (this.log += data));
-    this.exited = new Promise((resolve) => this.process.once("exit", resolve));
+    const { process: running } = this;
+    const end = () => running.kill("SIGKILL");
+    // A test that breaks off leaves no server behind.
+    process.once("exit", end);
+    this.exited = new Promise((resolve) => running.once("exit", resolve)).then(() => process.off("exit", end));
     for (let tries = 0; tries < 200; tries++) {
       const answer = await fetch(`http://127.0.0.1:${this.port}/healthz`).catch(() => undefined);
       if (answer?.ok) return;
@@ -210,11 +214,33 @@ export async function accessible(page, where) {
   assert.deepEqual(serious, [], `what axe finds in ${where}`);
 }
 
+/** Whatever a pointer could press, keys can reach. Of the tabs of a list, and of the radios of a group, one is enough. */
+export async function reachable(page, where) {
+  const lost = await page.evaluate(() => {
+    const isShown = (element) => element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0;
+    const holder = (element) => element.closest("a, button, input, select, textarea, summary, label, [tabindex]");
+    const isReached = (element) => {
+      const held = holder(element);
+      const target = held?.matches("label") ? held.control : held;
+      if (!target) return false;
+      const list = target.matches("[role=tab]") && target.closest("[role=tablist]");
+      return target.disabled || target.tabIndex >= 0 || Boolean(list && list.querySelector('[role=tab][tabindex="0"]'));
+    };
+    const pressed = [...document.querySelectorAll("a, button, input, select, textarea, summary, [role]")].filter((element) =>
+      element.matches("a, button, input, select, textarea, summary, [role=slider], [role=button], [role=tab], [role=link], [role=checkbox]"),
+    );
+    const pointed = [...document.querySelectorAll("body *")].filter((element) => getComputedStyle(element).cursor === "pointer");
+    return [...new Set([...pressed, ...pointed])].filter((element) => isShown(element) && !isReached(element)).map((element) => element.outerHTML.slice(0, 160));
+  });
+  assert.deepEqual(lost, [], `what keys cannot reach in ${where}`);
+}
+
 /**
  * Keeps the view as it stands, on a phone and on a desk, in both themes, and looks that nothing is wider than the window.
- * A view that goes on is looked at while its server holds still.
+ * A view that goes on is looked at while its server holds still. Whoever is signed in sees the same: it is kept once.
  */
 export async function shoot(page, name, { still } = {}) {
+  if (TOKEN) return;
   mkdirSync(SHOTS, { recursive: true });
   await page.evaluate(() => document.fonts.ready);
   still?.hold();
@@ -245,6 +271,7 @@ async function take(page, name) {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(overflow <= 0, `${name} is ${overflow} px too wide on a ${called}`);
     await accessible(page, `${name} on a ${called}`);
+    await reachable(page, `${name} on a ${called}`);
   }
   await page.setViewportSize(before);
   await page.emulateMedia({ colorScheme: "light" });

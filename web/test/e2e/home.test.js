@@ -80,7 +80,8 @@ test("an example begins by keyboard alone", async () => {
 });
 
 test("an address that nobody has is said to be nowhere", async () => {
-  const page = await open(server, "/nobody/lives/here");
+  const page = await open(server, "/");
+  await page.goto(`${server.origin}/nobody/lives/here`);
   await page.getByText("Nobody speaks here.").waitFor();
   await shoot(page, "nowhere");
   await page.getByRole("link", { name: "Begin at home" }).click();
@@ -94,7 +95,7 @@ test("what was said lately, with who takes part and where it stands; what runs i
   await discuss("<img src=x onerror=alert(1)> \u202eabc", [{ role: "user" }, { role: "manager", agent: "mason" }]);
   await discuss("בית הוא המקום שבו האור נשאר דולק בשבילך, גם כשכבר אין מי שיחכה", [{ role: "user" }, { role: "specialist", agent: "slater" }]);
   await discuss(`Donau${"dampfschifffahrt".repeat(12)}`, [{ role: "user" }, { role: "specialist", agent: "banker" }]);
-  const { sessionId: slow } = await say("porch", { text: "Take your time: a tale to be followed.", mode: "collaborate", maxRounds: 1 });
+  const { sessionId: slow } = await say("porch", { text: "Take your time: a tale to be followed.", mode: "collaborate", maxRounds: 2 });
   const page = await open(server, "/");
   page.on("dialog", (dialog) => page.errors.push(`a dialog: ${dialog.message()}`));
   await row(page, "a tale to be followed").getByText("running").waitFor();

@@ -22,6 +22,13 @@ async function collaborate(page, text, rounds) {
   await page.getByRole("button", { name: "Send" }).click();
 }
 
+/** Who has which hue. */
+function hues(page) {
+  return page.evaluate(() =>
+    Object.fromEntries([...document.querySelectorAll("[role=log] [data-hue]")].map((line) => [line.querySelector(".name").textContent, line.dataset.hue])),
+  );
+}
+
 const isRouters = (line) => line.kind === "router";
 
 /** The page shows what the journal has: the same words in the same order. */
@@ -58,12 +65,8 @@ test("rooms are listed, and one is entered", async () => {
 test("a collaboration is begun, reloaded in the middle, and ends as the journal has it", async () => {
   const page = await open(server, "/room/tale");
   await collaborate(page, "Tell of a cloud and a well.", 4);
-  await page.getByText("Collab: 0/4").waitFor();
-  const stop = page.getByRole("button", { name: "Stop" });
-  const place = await stop.boundingBox();
+  await page.getByText(/Collab: \d\/4/).waitFor();
   const [{ sessionId }] = await running("tale");
-  await page.getByText("Collab: 1/4").waitFor();
-  assert.deepEqual(await stop.boundingBox(), place, "Stop is always in the same place");
   await page.reload();
   await likeTheJournal(page, sessionId);
   await page.locator(".aside", { hasText: "Collaboration ended" }).waitFor();
@@ -79,11 +82,14 @@ test("text is shown as it is written, and nothing is lost when the server is kil
   await page.getByText("thinking").waitFor();
   await page.locator(".writing", { hasText: "a tinker's daughter" }).waitFor();
   await shoot(page, "room-writing", { still: server });
+  const place = await page.getByRole("button", { name: "Stop" }).boundingBox();
   const [{ sessionId }] = await running("killed");
   await server.kill();
   await page.getByText(/Reconnecting/).waitFor();
   await shoot(page, "room-reconnecting");
   await server.run();
+  await page.getByText("Collab: 1/2").waitFor();
+  assert.deepEqual(await page.getByRole("button", { name: "Stop" }).boundingBox(), place, "Stop is always in the same place");
   await likeTheJournal(page, sessionId);
   await page.getByText(/Reconnecting/).waitFor({ state: "detached" });
 
@@ -114,6 +120,16 @@ test("two at once stay apart, each with its Stop; one that was stopped goes on",
   await page.locator(".dim").first().waitFor();
   await page.getByRole("button", { name: "Collaboration B", exact: true }).first().click();
 
+  // Words go into the one that was chosen.
+  const [, second] = await running("two");
+  await page.getByRole("radio", { name: "Join in" }).check();
+  await page.getByLabel("Which one").selectOption({ label: "B: Take your time: the second tale." });
+  await shoot(page, "room-joining", { still: server });
+  await field(page).fill("More of the well.");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.locator("[role=log] .line", { hasText: "More of the well." }).getByRole("button", { name: "Collaboration B" }).waitFor();
+  assert.ok((await server.session(second.sessionId)).lines.some((line) => line.text === "More of the well."));
+
   await page.getByRole("button", { name: "Stop collaboration A" }).click();
   await page.getByText("Collaboration canceled by user.").waitFor();
   await page.getByText(/Collab: \d\/6/).waitFor({ state: "detached" });
@@ -139,6 +155,34 @@ test("a person speaks into what runs", async () => {
   await page.locator("[role=log] .text", { hasText: "Make it shorter." }).waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByText("Collaboration canceled by user.").waitFor();
+  await clean(page);
+});
+
+test("everything is done by keyboard alone", async () => {
+  const page = await open(server, "/room/keys");
+  await page.getByText("Nothing has been said in keys yet.").waitFor();
+  const press = async (key, target) => {
+    for (let presses = 0; presses < 40; presses++) {
+      if (await target.evaluate((element) => element === document.activeElement)) return;
+      await page.keyboard.press(key);
+    }
+    assert.fail("it cannot be reached by keyboard");
+  };
+  await press("Tab", page.getByRole("radio", { name: "Single call" }));
+  await page.keyboard.press("ArrowRight");
+  assert.ok(await page.getByRole("radio", { name: "Collaborate" }).isChecked());
+  await press("Tab", page.getByLabel("To whom"));
+  await page.keyboard.type("claude");
+  await press("Tab", page.getByLabel("At most so many rounds"));
+  await page.keyboard.press("ArrowDown");
+  await press("Tab", field(page));
+  await page.keyboard.type("Take your time: a tale by keyboard.");
+  await page.keyboard.press("Enter");
+  await page.getByText("Collab: 0/5").waitFor();
+  await press("Shift+Tab", page.getByRole("button", { name: "Stop" }));
+  await page.keyboard.press("Enter");
+  await page.getByText("Collaboration canceled by user.").waitFor();
+  await press("Shift+Tab", page.getByRole("button", { name: "Go on" }));
   await clean(page);
 });
 
@@ -173,8 +217,11 @@ test("a collaboration in no room is watched through its journal", async () => {
   const page = await open(server, "/room/tale");
   const { sessions } = await server.api("GET", "/v1/sessions");
   const { sessionId } = sessions.find((one) => one.title.startsWith("Tell of a cloud"));
+  await page.getByRole("link", { name: "Replay" }).waitFor();
+  const inRoom = await hues(page);
   await page.goto(`${server.origin}/room/-/${sessionId}`);
   await likeTheJournal(page, sessionId);
+  assert.deepEqual(await hues(page), inRoom, "everybody has the same hue wherever they are watched");
   await shoot(page, "collaboration-alone");
   await clean(page);
 });

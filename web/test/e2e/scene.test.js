@@ -156,8 +156,9 @@ test("a server that is restarted in the middle loses nothing", async () => {
 });
 
 test("text is inert, failures are said, and more beats can be played, and stopped", async () => {
-  const id = await begun(TRAIN);
+  const id = await begun({ ...TRAIN, name: "<img src=x onerror=alert(1)> \u202Elast\u0007 train" });
   const page = await open(server, `/scene/${id}`);
+  page.on("dialog", (dialog) => page.errors.push(`a dialog: ${dialog.message()}`));
   await over(page);
   assert.match(await page.locator(".ending .why").textContent(), /All 3 beats are played/);
   await sameAsJournal(page, id);
@@ -165,6 +166,8 @@ test("text is inert, failures are said, and more beats can be played, and stoppe
   assert.equal(await page.locator("main img, main a[href^='javascript']").count(), 0);
   const first = await page.locator("[data-line='1']").textContent();
   assert.ok(first.includes("<img src=x onerror=alert(1)>") && first.includes("<b>locks</b>") && !first.includes("\u202e"), first);
+  const all = (await page.locator("body").innerText()) + (await page.title());
+  assert.ok(!/[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/.test(all), "nothing turns the text around");
   await page.getByText("Jonas unable to respond", { exact: false }).waitFor();
   await page.getByText("Beat 3 was not judged", { exact: false }).waitFor();
   await shoot(page, "scene-failed-in-part");

@@ -9,6 +9,7 @@ export interface Point {
 export interface Layout {
   height: number;
   points: Point[];
+  columns: number;
   isRow: boolean;
 }
 
@@ -35,19 +36,21 @@ export function layout(slots: number, columns: number, width: number): Layout {
   if (columns === 1 || slots <= columns) {
     const height = slots < 2 ? 2 * DOT + 8 : 92;
     const points = Array.from({ length: slots }, (_, at) => ({ x: ((at + 0.5) / slots) * width, y: height - DOT - 4 }));
-    return { height, points, isRow: true };
+    return { height, points, columns, isRow: true };
   }
   const rows = Math.ceil(slots / columns);
   const points = Array.from({ length: slots }, (_, at) => ({
     x: (((at % columns) + 0.5) / columns) * width,
     y: EDGE + Math.floor(at / columns) * ROW,
   }));
-  return { height: 2 * EDGE + (rows - 1) * ROW, points, isRow: false };
+  return { height: 2 * EDGE + (rows - 1) * ROW, points, columns, isRow: false };
 }
 
-export function arc({ points, isRow }: Layout, from: number, to: number): Arc {
+export function arc({ points, columns, isRow }: Layout, from: number, to: number): Arc {
   const [start, end] = [points[from]!, points[to]!];
-  const control = isRow ? above(start, end, Math.abs(to - from), from > to) : beside(start, end);
+  const control = isRow
+    ? above(start, end, Math.abs(to - from), from > to)
+    : beside(start, end, Math.abs((to % columns) - (from % columns)));
   const begin = towards(start, control, DOT + 1);
   const tip = towards(end, control, DOT + 2);
   const back = towards(end, control, DOT + 9);
@@ -65,10 +68,12 @@ function above(start: Point, end: Point, steps: number, isBack: boolean): Point 
 }
 
 /** To the left of the way, so that the way back is another. */
-function beside(start: Point, end: Point): Point {
+function beside(start: Point, end: Point, columnsApart: number): Point {
   const [dx, dy] = [end.x - start.x, end.y - start.y];
   const length = Math.hypot(dx, dy) || 1;
-  const bow = 2 * Math.min(10 + length * 0.03, BOW);
+  // Across a row and over a column it runs between the dots that are in between, and has little room there.
+  const isNarrow = columnsApart > 1 && dy !== 0;
+  const bow = 2 * (isNarrow ? 5 : Math.min(Math.max(10 + length * 0.03, dy !== 0 && dx === 0 ? 18 : 0), BOW));
   return { x: (start.x + end.x) / 2 + (dy / length) * bow, y: (start.y + end.y) / 2 - (dx / length) * bow };
 }
 

@@ -18,7 +18,7 @@ export interface Rounds {
 }
 
 export function settingsOf(story: Story): Settings {
-  return story.setup.format as unknown as Settings;
+  return story.setup.format as Settings;
 }
 
 export function roundsOf(story: Story): Rounds {

@@ -1,18 +1,6 @@
 // What is heard in a room, event by event: the words in their order, who was called and has not answered yet, and
 // which collaboration is which. Nothing here knows how the events arrive.
-
-export interface RoomEvent {
-  type: "human_message" | "agent_call" | "agent_response";
-  sender: string;
-  target: string;
-  text: string;
-  call_id: string;
-  /** Seconds. */
-  ts: number;
-  session_id?: string;
-  round?: number;
-  max_rounds?: number;
-}
+import type { RoomEvent } from "../../api/types";
 
 export interface Spoken {
   id: string;

@@ -1,22 +1,9 @@
 // A room as it goes on: what is heard in it, what is being written, and which sessions run.
 import { api, problemOf, take, type Problem } from "../../api/client";
 import { type Connection, type Frame, listen } from "../../api/stream";
-import type { AskId, Listed } from "../../api/types";
+import type { Listed, RoomDelta, RoomEvent, RoomSession, RoomWaiting } from "../../api/types";
 import { askKey } from "../../journal/story";
-import { type Called, hear, type Heard, NOTHING_HEARD, type RoomEvent } from "./heard";
-
-/** A session that runs in the room. */
-export interface Running {
-  sessionId: string;
-  callId: string;
-  mode: "collaborate" | "single";
-  goal: string;
-  participants: string[];
-  speaker: string;
-  round: number;
-  roundsDone: number;
-  maxRounds: number;
-}
+import { type Called, hear, type Heard, NOTHING_HEARD } from "./heard";
 
 interface Live {
   session: string;
@@ -25,16 +12,6 @@ interface Live {
   key: string;
   text: string;
   waiting: string | null;
-}
-
-interface LiveFrame {
-  ask: AskId;
-  agent: string;
-  session_id: string;
-  call_id: string;
-  text?: string;
-  restart?: boolean;
-  what?: string | null;
 }
 
 /** Somebody who is being asked, with what has arrived so far. */
@@ -51,7 +28,7 @@ export class Room {
   connection = $state<Connection>("connecting");
   problem = $state.raw<Problem>();
   /** What runs, and who can be spoken to; nothing until it is known. */
-  running = $state.raw<Running[]>();
+  running = $state.raw<RoomSession[]>();
   agents = $state.raw<string[]>([]);
   /** The sessions of the house that are over, by id: how each ended. */
   listed = $state.raw<Map<string, Listed>>(new Map());
@@ -112,9 +89,9 @@ export class Room {
    * that somebody has the same hue here and where the session is replayed.
    */
   get hues(): Map<string, number> {
-    const ofRoom = [...this.listed.values()].filter(({ room }) => room === this.name).reverse();
-    const casts = [...ofRoom.map(({ cast }) => cast), ...(this.running ?? []).map(({ participants }) => participants)];
-    const names = new Set([...casts.flat(), ...this.heard.agents].filter((name) => this.heard.agents.has(name)));
+    const ofRoom = [...this.listed.values()].reverse();
+    const casts = [...ofRoom.map(({ agents }) => agents), ...(this.running ?? []).map(({ participants }) => participants)];
+    const names = new Set([...casts.flat(), ...this.heard.agents].filter((name) => name !== PERSON));
     return new Map([...names].map((name, at) => [name, HUES[at % 6]!]));
   }
 
@@ -130,7 +107,7 @@ export class Room {
     let live: Map<string, Live> | undefined;
     for (const frame of frames) {
       if (frame.event === "delta" || frame.event === "waiting") {
-        live = liven(live ?? new Map(this.#live), JSON.parse(frame.data) as LiveFrame);
+        live = liven(live ?? new Map(this.#live), JSON.parse(frame.data) as RoomDelta | RoomWaiting);
       } else if (frame.id !== undefined) {
         const event = JSON.parse(frame.data) as RoomEvent;
         fresh.push({ id: frame.id, event });
@@ -174,10 +151,10 @@ export class Room {
     const isFirst = this.running === undefined;
     const room = await take(api.GET("/v1/rooms/{room}", { params: { path: { room: this.name } } }));
     this.agents = room.agents;
-    const running = room.sessions as Running[];
+    const running = room.sessions;
     const ids = new Set(running.map((one) => one.sessionId));
     if (isFirst || [...before].some((id) => !ids.has(id)) || [...this.heard.talks.keys()].some((id) => !ids.has(id) && !this.listed.has(id))) {
-      const query = { format: "collaboration", limit: 100 };
+      const query = { room: this.name, limit: 1000 };
       const { sessions } = await take(api.GET("/v1/sessions", { params: { query } }));
       this.listed = new Map(sessions.map((one: Listed) => [one.sessionId, one]));
     }
@@ -185,20 +162,23 @@ export class Room {
   }
 }
 
+/** What a room calls whoever speaks to the agents. */
+const PERSON = "you";
+
 /** The first two get hues far apart. */
 const HUES = [2, 5, 3, 1, 4, 6];
 
-function isOf(called: Called, running: Running): boolean {
+function isOf(called: Called, running: RoomSession): boolean {
   if (called.session !== undefined) return called.session === running.sessionId;
   return called.call === running.callId && running.speaker === called.agent;
 }
 
-function liven(live: Map<string, Live>, frame: LiveFrame): Map<string, Live> {
+function liven(live: Map<string, Live>, frame: RoomDelta | RoomWaiting): Map<string, Live> {
   const { ask, agent, session_id: session, call_id: call } = frame;
   const at = `${session}/${agent}`;
   const key = askKey(ask);
-  const known = live.get(at);
-  const before = known?.key === key && !frame.restart ? known.text : "";
-  const waiting = frame.text === undefined ? (frame.what ?? null) : null;
-  return live.set(at, { session, call, agent, key, text: before + (frame.text ?? ""), waiting });
+  const known = live.get(at)?.key === key ? live.get(at) : undefined;
+  if (!("text" in frame)) return live.set(at, { session, call, agent, key, text: known?.text ?? "", waiting: frame.what ?? null });
+  const before = frame.restart ? "" : (known?.text ?? "");
+  return live.set(at, { session, call, agent, key, text: before + frame.text, waiting: null });
 }

@@ -1,5 +1,5 @@
 // Whose turn it is and whose it was: what the journal of a discussion tells beyond its lines.
-import type { Agent, Entry } from "../../api/types";
+import type { Entry } from "../../api/types";
 import type { Story } from "../../journal/story";
 
 export interface Participant {
@@ -37,14 +37,8 @@ export interface Course {
   next: Turn | null;
 }
 
-/** What only a discussion decides, as its journal has it. */
-type Decision =
-  | { decision: "reseated"; participants: Participant[]; cast: { agents: Agent[]; people: string[] } }
-  | { decision: "reasked" }
-  | { decision: "turn_taken"; turn: Turn; failure?: { message: string }; next: Turn | null };
-
 export function settingsOf(story: Story): Settings {
-  return story.setup.format as unknown as Settings;
+  return story.setup.format as Settings;
 }
 
 export function courseOf(story: Story): Course {
@@ -66,14 +60,13 @@ export function apply(story: Story, course: Course, entry: Entry): Course {
     return { ...course, maxRounds, next: after(course, maxRounds) };
   }
   if (entry.type !== "discussion") return course;
-  const decided = entry as unknown as Decision;
-  switch (decided.decision) {
+  switch (entry.decision) {
     case "reseated":
-      story.agents = decided.cast.agents;
-      story.people = decided.cast.people;
-      return { ...course, participants: decided.participants, next: turnAt(decided.participants, 0, 1, course.maxRounds) };
+      story.agents = entry.cast.agents;
+      story.people = entry.cast.people;
+      return { ...course, participants: entry.participants, next: turnAt(entry.participants, 0, 1, course.maxRounds) };
     case "turn_taken": {
-      const { turn, failure, next } = decided;
+      const { turn, failure, next } = entry;
       const said = failure ? { failure: failure.message } : { line: story.lines.length };
       return { ...course, taken: [...course.taken, { seq: entry.seq, at: entry.at, turn, ...said }], next };
     }

@@ -32,8 +32,9 @@ export function agent(name: string, role: Seat["role"] = "specialist"): Seat {
   return { key: ++keys, role, agent: name, person: "" };
 }
 
-/** A person, one who leads and two who know something, of those who can be used here. */
-export function usualSeats(agents: Known[]): Seat[] {
+/** Those whom the house would choose; else a person, one who leads and two who know something. */
+export function usualSeats(agents: Known[], house?: Discussion): Seat[] {
+  if (house) return house.participants.map(({ role, agent: name }) => (name ? agent(name, role) : person()));
   const usable = agents.filter((one) => one.available).map((one) => one.name);
   return [person(), ...usable.slice(0, 3).map((name, at) => agent(name, at === 0 ? "manager" : "specialist"))];
 }

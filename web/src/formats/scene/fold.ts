@@ -70,7 +70,7 @@ export interface Scene {
   /** What a person has directed, at its place. */
   directed: { seq: number; note: Note }[];
   goalAchieved: boolean;
-  /** What went wrong besides the characters' own failures, in words. */
+  /** What went wrong after the last beat, in words. */
   warnings: string[];
   /** How many lines have their beat. */
   placed: number;
@@ -148,9 +148,7 @@ function decide(story: Story, scene: Scene, decision: Decision, seq: number): Sc
       }));
     case "unjudged": {
       const then = decision.standsIn === undefined ? "" : `; ${decision.standsIn} takes over`;
-      const warning = `The moderator failed in beat ${decision.beat + 1}: ${decision.problem}${then}`;
-      const told = change(scene, decision.beat, () => ({ unjudged: decision.problem }));
-      return { ...told, warnings: [...told.warnings, warning] };
+      return change(scene, decision.beat, () => ({ unjudged: `${decision.problem}${then}` }));
     }
     case "beat_ended":
       return change(scene, decision.beat, () => ({
