@@ -11,10 +11,17 @@ class Token {
   isGiven = $state(read());
 
   constructor() {
-    onTokenWanted(() => {
-      this.isWanted = true;
-      this.#given(false);
-    });
+    onTokenWanted(() => void this.#refused());
+  }
+
+  /** A refusal may be of a request that was sent before somebody signed in: then one that is sent now is granted. */
+  async #refused(): Promise<void> {
+    if (this.isGiven && !this.isWanted) {
+      const answer = await fetch("/v1/agents", { cache: "no-store" }).catch(() => undefined);
+      if (answer?.status !== 401) return;
+    }
+    this.isWanted = true;
+    this.#given(false);
   }
 
   /** Signs in. A refusal is thrown. */

@@ -64,3 +64,24 @@ test("a room and a discussion go on after signing in", async () => {
   await page.getByText("It waits for you.").waitFor();
   await clean(page);
 });
+
+test("a refusal that comes late does not ask for the token again", async () => {
+  const page = await open(server, "/sessions", { signsIn: false });
+  await field(page).waitFor();
+  await page.goto("about:blank");
+  // What the home page asks first is refused only when somebody has signed in meanwhile.
+  let refuse;
+  const isSignedIn = new Promise((resolve) => (refuse = resolve));
+  await page.route("**/v1/ready", async (route) => {
+    await isSignedIn;
+    await route.fulfill({ status: 401, json: { success: false, error: { code: "UNAUTHORIZED", message: "too late", context: {} } } });
+  }, { times: 1 });
+  await page.goto(`${server.origin}/`);
+  await signIn(page, TOKEN);
+  const asked = page.waitForResponse((response) => response.url().endsWith("/v1/agents") && response.ok());
+  refuse();
+  await asked;
+  await page.getByRole("heading", { name: "Who should talk, and about what?" }).waitFor();
+  assert.equal(await field(page).count(), 0);
+  await clean(page);
+});

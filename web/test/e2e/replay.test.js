@@ -40,7 +40,8 @@ async function at(page, line) {
 
 async function watched(path = `/replay/${id}`, options) {
   const page = await open(server, path, options);
-  await page.locator("[data-rendered=all]").waitFor();
+  // The journal comes in pieces: what has ended is there whole with its last one.
+  await page.locator("[data-told=whole] [data-rendered=all]").waitFor();
   return page;
 }
 
