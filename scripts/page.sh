@@ -20,7 +20,7 @@ check)
   cmp src/api/schema.d.ts "$made/schema.d.ts" || { echo "web/src/api/schema.d.ts is old: run scripts/page.sh build" >&2; exit 1; }
   npm run --silent check
   npm run --silent test
-  npx vite build --outDir "$made/dist" --logLevel warn
+  npx vite build --outDir "$made/dist" --emptyOutDir --logLevel warn
   diff -rq dist "$made/dist" || { echo "web/dist is not what the source gives: run scripts/page.sh build" >&2; exit 1; }
   ;;
 *)
