@@ -1,6 +1,6 @@
 //! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
 
-use std::{path::Path, sync::Once};
+use std::path::Path;
 
 use polylogue_core::{
     Timestamp,
@@ -26,7 +26,7 @@ use crate::{
 const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml, examples/chorus/polylogue.toml or examples/scenes/polylogue.toml";
 
 /// What makes the built-in agents more than the embedded model.
-const KEYS: &str = "OPENAI_API_KEY or ANTHROPIC_API_KEY";
+const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
 
 /// The agent of this name, with its model checked as far as it can be without asking it.
 pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
@@ -45,14 +45,12 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
     };
     let is_stand_in = common.model.is_none() && table.is_none() && model == local::smollm2();
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
-        Some(_) if is_stand_in => failure.and(&format!("set {KEYS}, name another model with --model, {EXAMPLE}")),
+        Some(_) if is_stand_in => {
+            failure.and(&format!("set {}, name another model with --model, {EXAMPLE}", KEYS.join(" or ")))
+        }
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
         _ => failure,
     })?;
-    if is_stand_in {
-        static TOLD: Once = Once::new();
-        TOLD.call_once(|| tracing::warn!("no key is set ({KEYS}): {model}, a small model, plays the agents"));
-    }
     played_by(id, model, config, engine)
 }
 
@@ -60,17 +58,14 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
 /// configuration says.
 pub(crate) fn played_by(id: AgentId, model: ModelRef, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
     let table = config.agents.get(id.as_str());
-    warn_of_ending(&model);
     if let Some(voice) = table.and_then(|table| table.voice.as_deref()) {
         known_voice(&id, voice, config)?;
     }
     let price = engine.prices.of(&model);
-    if price.is_none() {
-        if config.limits.needs_prices() {
-            return Err(unpriced(&model));
-        }
-        tracing::warn!("nobody knows what {model} costs, so max_usd cannot hold it: add [prices.\"{model}\"]");
+    if price.is_none() && config.limits.needs_prices() {
+        return Err(unpriced(&model));
     }
+    notes(&model, price).iter().for_each(|note| tracing::info!("{note}"));
     Ok(Agent {
         name: id,
         price,
@@ -98,8 +93,8 @@ pub(crate) fn unpriced(model: &ModelRef) -> Failure {
 pub(crate) fn model(text: &str, engine: &Engine) -> Result<(ModelRef, Option<Price>), Failure> {
     let model = parse(text)?;
     engine.check(&model)?;
-    warn_of_ending(&model);
     let price = engine.prices.of(&model);
+    notes(&model, price).iter().for_each(|note| tracing::info!("{note}"));
     Ok((model, price))
 }
 
@@ -133,12 +128,23 @@ pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 
-fn warn_of_ending(model: &ModelRef) {
-    let Some(ending) = Ending::of(model) else { return };
-    let Timestamp(now) = SystemClock.now();
-    let today = i64::try_from(now).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    let today = today.map_or(AS_OF, |now| now.to_zoned(jiff::tz::TimeZone::UTC).date());
-    tracing::warn!("{}", ending.warning(model, today));
+/// What somebody who plays with a model should know of it, a line each.
+pub(crate) fn notes(model: &ModelRef, price: Option<Price>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|key| !key.is_empty());
+    if &*model.provider == "local" && !KEYS.iter().any(is_set) {
+        notes.push(format!("{model} is a small model on this machine; {} brings a larger one", KEYS.join(" or ")));
+    }
+    if price.is_none() {
+        notes.push(format!("nobody knows what {model} costs: [prices.\"{model}\"] says it, and lets max_usd hold it"));
+    }
+    if let Some(ending) = Ending::of(model) {
+        let Timestamp(now) = SystemClock.now();
+        let today = i64::try_from(now).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        let today = today.map_or(AS_OF, |now| now.to_zoned(jiff::tz::TimeZone::UTC).date());
+        notes.push(ending.warning(model, today));
+    }
+    notes
 }
 
 fn unknown(id: &AgentId, config: &Config) -> Failure {

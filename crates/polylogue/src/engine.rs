@@ -16,7 +16,7 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, cache, clips::Clips, config::Config, failure::Failure, format, speech};
+use crate::{args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, speech};
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -25,6 +25,7 @@ pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) models: Models,
     pub(crate) prices: Prices,
+    pub(crate) guide: Guide,
     scripts: Arc<Scripts>,
 }
 
@@ -50,7 +51,8 @@ impl Engine {
         let ports = Ports { journal: journal.clone(), ..ports };
         let prices = prices(config, &models);
         let (hub, memories) = (Hub::new(ports, hub), store.clone());
-        Ok(Engine { hub, journal, memories, store, models, prices, scripts })
+        let guide = Guide::new(common, config);
+        Ok(Engine { hub, journal, memories, store, models, prices, guide, scripts })
     }
 
     /// Whether a model can be used from here, found out without asking it.

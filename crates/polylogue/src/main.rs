@@ -1,5 +1,8 @@
 //! The command line: the one place that wires everything together.
 
+// Whatever is printed goes through `output`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod agents;
 mod args;
 mod cache;
@@ -10,9 +13,11 @@ mod engine;
 mod failure;
 mod follow;
 mod format;
+mod guide;
 mod house;
 mod log;
 mod output;
+mod printable;
 mod signals;
 mod speech;
 mod view;

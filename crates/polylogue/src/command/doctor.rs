@@ -16,7 +16,9 @@ use crate::{
     config::Config,
     engine::Engine,
     failure::Failure,
-    output, speech,
+    output,
+    printable::filled,
+    speech,
     view::Style,
 };
 
@@ -64,10 +66,10 @@ fn found(about: &str, works: bool, said: &str) -> Finding {
 fn print(finding: &Finding, json: bool, style: Style) {
     let Finding { about, works, said } = finding;
     if json {
-        output::line(json!({"about": about, "works": works, "said": said}));
+        output::json(&json!({"about": about, "works": works, "said": said}));
     } else {
         let mark = if *works { "works" } else { "—    " };
-        output::line(format!("{mark}  {:<28} {}", style.bold(about), style.dim(said)));
+        output::line(format!("{mark}  {} {}", style.bold(&filled(about, 28)), style.dim(said)));
     }
 }
 

@@ -8,7 +8,9 @@ use crate::{
     args::{Common, Voices},
     config::Config,
     failure::Failure,
-    output, speech,
+    output,
+    printable::filled,
+    speech,
     view::Style,
 };
 
@@ -30,7 +32,7 @@ async fn list(common: &Common, config: &Config) {
     let standings = speech::settings(config).standings().await;
     if common.json {
         for profile in speaker.profiles().iter() {
-            output::line(json!({"voice": profile.name, "description": profile.description}));
+            output::json(&json!({"voice": profile.name, "description": profile.description}));
         }
         return;
     }
@@ -40,7 +42,7 @@ async fn list(common: &Common, config: &Config) {
     }
     output::line("");
     for profile in speaker.profiles().iter() {
-        output::line(format!("{:<20} {}", style.bold(&profile.name), style.dim(&profile.description)));
+        output::line(format!("{} {}", style.bold(&filled(&profile.name, 20)), style.dim(&profile.description)));
     }
 }
 

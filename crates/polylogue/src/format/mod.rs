@@ -98,6 +98,11 @@ pub(crate) trait Format: Sync {
         None
     }
 
+    /// Commands that go on from how a session of it stands, without the name of the program.
+    fn next(&self, _conversation: &Conversation) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What each of its steps cost, a row each.
     fn costs(&self, _opened: &Opened, _style: Style) -> Vec<String> {
         Vec::new()

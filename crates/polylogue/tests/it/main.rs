@@ -20,5 +20,7 @@ mod scene;
 mod server;
 mod sessions;
 mod stage;
+#[cfg(unix)]
+mod terminal;
 mod unread;
 mod why;

@@ -54,7 +54,7 @@ pub(super) fn shortened(title: &str) -> String {
 }
 
 fn print_json(summary: &Summary) {
-    output::line(json!({
+    output::json(&json!({
         "sessionId": summary.id,
         "format": summary.format,
         "title": summary.title,

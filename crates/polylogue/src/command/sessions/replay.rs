@@ -1,7 +1,7 @@
 //! `polylogue sessions replay`: a recorded session as it went. No model is called.
 
 use std::{
-    io::{BufRead, IsTerminal, Write, stderr, stdin},
+    io::{BufRead, IsTerminal, stdin},
     process::ExitCode,
     time::Duration,
 };
@@ -81,8 +81,7 @@ pub(super) async fn steps(common: &Common, engine: &Engine, id: SessionId) -> Re
 
 /// Waits for Enter; anything that begins with q, and the end of the input, say that it is enough.
 fn is_going_on() -> bool {
-    // Where that cannot be shown, Enter works all the same.
-    let _ = write!(stderr().lock(), "Enter: next beat · q: enough ");
+    output::question("Enter: next beat · q: enough ");
     let mut answer = String::new();
     let read = stdin().lock().read_line(&mut answer);
     read.is_ok_and(|bytes| bytes > 0) && !answer.trim_start().starts_with(['q', 'Q'])

@@ -113,7 +113,7 @@ pub(super) async fn request(
             "sampling": request.sampling,
             "reply": insight.reply,
         });
-        output::line(object);
+        output::json(&object);
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();

@@ -9,7 +9,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Setup,
+    Conversation, Reason, Setup,
     format::{
         Format as _,
         chorus::{Manifest, Settings},
@@ -143,6 +143,11 @@ impl Format for Chorus {
     /// Several speak at once.
     fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
         Box::new(Lanes::new())
+    }
+
+    fn next(&self, conversation: &Conversation) -> Vec<String> {
+        let has_completed = conversation.stage().ended() == Some(Reason::COMPLETED);
+        has_completed.then(|| "chorus \"…\" --session last".to_owned()).into_iter().collect()
     }
 
     fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {

@@ -211,6 +211,13 @@ impl Format for Discussion {
         setup::setup(request, &house.common, &house.config, &house.engine).map_err(refusal)
     }
 
+    fn next(&self, conversation: &Conversation) -> Vec<String> {
+        match conversation.stage().is_waiting() {
+            true => vec!["discuss say last \"…\"".to_owned(), "discuss show last".to_owned()],
+            false => Vec::new(),
+        }
+    }
+
     fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
         Box::new(Turns::new())
     }

@@ -129,6 +129,10 @@ impl Format for Scene {
         Some(view::in_style(style, line, settings, conversation))
     }
 
+    fn next(&self, _: &Conversation) -> Vec<String> {
+        vec!["sessions replay last --step".to_owned()]
+    }
+
     fn steps(&self, opened: &Opened, style: Style) -> Option<Vec<Step>> {
         Some(beats::steps(&PlayedScene::of(&opened.records)?, style))
     }
