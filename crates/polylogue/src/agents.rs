@@ -32,18 +32,15 @@ const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
 pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
     let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
     let table = config.agents.get(id.as_str());
-    let own_model = match table {
-        Some(table) => Some(in_folder(parse(&table.model)?, &config.folder)),
-        None => BuiltIn::named(id.as_str())
-            .map(|built_in| engine.models.model_of(built_in))
-            .or_else(|| resolve(id.as_str()).ok()),
-    };
-    let model = match (&common.model, own_model) {
-        (_, None) => return Err(unknown(&id, config)),
-        (Some(model), Some(_)) => parse(model)?,
+    let chosen = table.map(|table| chosen_model(table, config)).transpose()?.flatten();
+    let is_chosen = common.model.is_some() || chosen.is_some();
+    let model = match (&common.model, chosen.or_else(|| usual_model(id.as_str(), engine))) {
+        (Some(model), own) if own.is_some() || table.is_some() => parse(model)?,
         (None, Some(model)) => model,
+        (None, None) if table.is_some() => return Err(without_model(id.as_str())),
+        (_, _) => return Err(unknown(&id, config)),
     };
-    let is_stand_in = common.model.is_none() && table.is_none() && model == local::smollm2();
+    let is_stand_in = !is_chosen && model == local::smollm2();
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
         Some(_) if is_stand_in => {
             failure.and(&format!("set {}, name another model with --model, {EXAMPLE}", KEYS.join(" or ")))
@@ -105,9 +102,29 @@ pub(crate) fn names(config: &Config) -> Vec<&str> {
     own.clone().chain(built_in.filter(|name| !config.agents.contains_key(*name))).collect()
 }
 
-/// The model that an agent of the configuration plays with.
-pub(crate) fn model_of(table: &AgentTable, config: &Config) -> Result<ModelRef, Failure> {
-    Ok(in_folder(parse(&table.model)?, &config.folder))
+/// The model that an agent of the configuration plays with: its own, or the one that its name stands for.
+pub(crate) fn model_of(name: &str, table: &AgentTable, config: &Config, engine: &Engine) -> Result<ModelRef, Failure> {
+    let chosen = chosen_model(table, config)?;
+    chosen.or_else(|| usual_model(name, engine)).ok_or_else(|| without_model(name))
+}
+
+/// The model that the configuration names for an agent.
+pub(crate) fn chosen_model(table: &AgentTable, config: &Config) -> Result<Option<ModelRef>, Failure> {
+    let model = table.model.as_deref().map(parse).transpose()?;
+    Ok(model.map(|model| in_folder(model, &config.folder)))
+}
+
+/// The model that a name stands for by itself: that of a built-in agent, or the model of this very name.
+fn usual_model(name: &str, engine: &Engine) -> Option<ModelRef> {
+    let built_in = BuiltIn::named(name).map(|built_in| engine.models.model_of(built_in));
+    built_in.or_else(|| resolve(name).ok())
+}
+
+fn without_model(name: &str) -> Failure {
+    Failure::config(format!(
+        "agent `{name}` has no model: add model = \"provider/model\" under [agents.{name}]; `polylogue models list` \
+         shows what there is"
+    ))
 }
 
 fn sampling(table: &AgentTable) -> Sampling {

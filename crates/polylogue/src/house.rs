@@ -99,7 +99,7 @@ impl House for ThisHouse {
             works: state.is_ok(),
             says: without_paths(state.unwrap_or_else(|what_to_do| what_to_do)),
         };
-        let (models, voices) = (doctor::providers(&self.engine), doctor::voices(&self.config).await);
+        let (models, voices) = (doctor::providers(&self.engine).await, doctor::voices(&self.config).await);
         Ready { models: models.into_iter().map(standing).collect(), voices: voices.into_iter().map(standing).collect() }
     }
 

@@ -22,6 +22,7 @@ mod signals;
 mod speech;
 mod view;
 mod whole;
+mod words;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Models(Models::List) => command::models::list(&args.common),
         Command::Models(Models::Pull) => command::models::pull().await,
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,
+        Command::Templates(templates) => command::templates::run(&args.common, templates),
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,
     }

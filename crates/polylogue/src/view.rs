@@ -1,6 +1,7 @@
 //! What a person or a program sees of a session while it runs: lines as they are said.
 
 mod json;
+mod keys;
 pub(crate) mod opening;
 mod status;
 mod style;

@@ -12,6 +12,7 @@ use crate::{
     printable::filled,
     speech,
     view::Style,
+    words,
 };
 
 pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failure> {
@@ -22,7 +23,9 @@ pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failu
             speech::pull(&config).await?;
             output::notice("The Kokoro voice is here.");
         }
-        Voices::Say { text, voice, tone, out } => say(common, &config, &text, &voice, tone.as_deref(), out).await?,
+        Voices::Say { text, voice, tone, out } => {
+            say(common, &config, &words::given(text)?, &voice, tone.as_deref(), out).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -73,6 +73,11 @@ pub(crate) trait Format: Sync {
         None
     }
 
+    /// Whether a session of it is a conversation by itself, and not a question about one.
+    fn is_conversation(&self) -> bool {
+        true
+    }
+
     /// A session of it on a terminal.
     fn view(&self, _output: Option<PathBuf>) -> Box<dyn View> {
         Box::new(Terminal::new())

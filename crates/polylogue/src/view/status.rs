@@ -8,6 +8,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::keys::Keys;
 use crate::{
     output,
     printable::{fitted, in_ink},
@@ -18,7 +19,10 @@ const TICK: Duration = Duration::from_millis(150);
 /// Columns that the sign of life before the first line takes, and the free one that keeps a terminal from wrapping.
 const MARGIN: usize = 3;
 
-pub(crate) struct StatusLine(ProgressBar);
+pub(crate) struct StatusLine {
+    bar: ProgressBar,
+    _keys: Keys,
+}
 
 impl StatusLine {
     pub(crate) fn new() -> StatusLine {
@@ -27,19 +31,19 @@ impl StatusLine {
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
         bar.set_style(style.tick_chars("·•●• "));
         output::keep_below(Some(bar.clone()));
-        StatusLine(bar)
+        StatusLine { bar, _keys: Keys::quiet() }
     }
 
     /// From here on it moves, so that a person sees that something goes on.
     pub(crate) fn start(&self) {
-        self.0.enable_steady_tick(TICK);
+        self.bar.enable_steady_tick(TICK);
     }
 
     /// Shows these lines, each cut to the width that the terminal has now.
     pub(crate) fn show(&self, lines: &[String]) {
         let columns = textwrap::termwidth().saturating_sub(MARGIN);
         let lines: Vec<String> = lines.iter().map(|line| in_ink(&fitted(line, columns))).collect();
-        self.0.set_message(lines.join("\n  "));
+        self.bar.set_message(lines.join("\n  "));
     }
 
     /// Says that it comes to an end, until there is something else to show.
@@ -48,7 +52,7 @@ impl StatusLine {
     }
 
     pub(crate) fn clear(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
         output::keep_below(None);
     }
 }

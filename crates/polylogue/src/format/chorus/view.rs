@@ -81,6 +81,11 @@ impl Lanes {
         let costs = costs_in_words(&Costs::of(conversation));
         let clips = clips_in_words(conversation).map(|clips| format!(" · {clips}")).unwrap_or_default();
         let mut lanes = vec![format!("turn {} of 3{clips} · {costs}", Phase::at(self.turn.max(1)).index())];
+        let is_at_work = |doing: &Doing| matches!(doing, Doing::Thinking(_) | Doing::WaitingFor(_));
+        if !self.doing.values().any(is_at_work) {
+            // All is said, and what is left to do is in the first line.
+            return self.status.show(&lanes);
+        }
         for slot in slots(conversation) {
             let state = match self.doing.get(&slot.slot_id.agent()) {
                 None | Some(Doing::Out) => String::new(),

@@ -53,7 +53,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scene: a .json, .yaml or .toml file
+    /// The scene: a .json, .yaml or .toml file, or `-` for JSON or YAML on standard input
     file: PathBuf,
     /// Where the characters are, a Markdown file for each [default: .claude/agents]
     #[arg(long, value_name = "DIR")]

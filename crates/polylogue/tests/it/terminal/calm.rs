@@ -79,9 +79,11 @@ fn the_end_says_what_to_do_next() {
     assert!(text.contains("polylogue discuss say last \"…\""), "{text}");
 
     let example = example_config();
-    let args = ["collaborate", "Write a fairy tale.", "--config", &example];
+    let args = ["collaborate", "Write a fairy tale.", "--max-rounds", "1", "--config", &example];
     let text = Seen::of(&folder, 60, &args).text();
-    assert!(text.contains("polylogue sessions replay last --config"), "with what it was begun with: {text}");
+    let resume = format!("polylogue sessions resume last --max-rounds 2 --config {example}\n");
+    assert!(text.contains(&resume), "with what it was begun with: {text}");
+    assert!(text.contains("polylogue sessions replay last\n"), "which a replay does not need: {text}");
 }
 
 #[test]
