@@ -12,7 +12,7 @@ use tokio::{task::JoinHandle, time::timeout};
 use crate::{engine::Engine, failure::Failure, output, signals::Signals, view::View};
 
 /// What a shell expects of a command that was interrupted.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// How long a second Ctrl-C waits for the stop of the first to be on disk.
 const PATIENCE: Duration = Duration::from_secs(5);

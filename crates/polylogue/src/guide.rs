@@ -49,7 +49,7 @@ impl Guide {
         let style = Style::of_stdout();
         let folder = self.artifacts.join(SESSIONS).join(conversation.stage().setup().id.to_string());
         if folder.is_dir() {
-            output::line(style.dim(&format!("files: {}", folder.display())));
+            output::line(style.remark(&format!("files: {}", folder.display())));
         }
         let complete = |command: &String| {
             let flags = if is_reading(command) { &self.reading_flags } else { &self.flags };
@@ -58,7 +58,11 @@ impl Guide {
         let commands: Vec<String> = commands(conversation).iter().map(complete).collect();
         let in_one_line = format!("next: {}", commands.join(" · "));
         // A command that is broken across lines cannot be copied.
-        let text = if width(&in_one_line) <= style.width() { in_one_line } else { commands.join("\n") };
+        let text = if width(&in_one_line) <= style.width() {
+            in_one_line
+        } else {
+            format!("next:\n  {}", commands.join("\n  "))
+        };
         output::line(style.dim(&text));
     }
 }

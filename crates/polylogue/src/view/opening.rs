@@ -15,7 +15,6 @@ pub(crate) fn tell<'a>(conversation: &'a Conversation, style: Style, name: impl 
     if !stderr().is_terminal() {
         return;
     }
-    let id = conversation.stage().setup().id.to_string();
     let mut lines = vec![players(conversation, name)];
     let mut told: Vec<&ModelRef> = Vec::new();
     for agent in conversation.stage().cast().everyone() {
@@ -24,9 +23,9 @@ pub(crate) fn tell<'a>(conversation: &'a Conversation, style: Style, name: impl 
             lines.extend(agents::notes(&agent.model, agent.price));
         }
     }
-    lines.push(format!("session {} · Ctrl-C stops", &id[..8]));
-    let wrapped: Vec<String> = lines.iter().map(|line| style.wrap(line, "")).collect();
-    output::notice(format!("{}\n", style.dim(&wrapped.join("\n"))));
+    lines.push(format!("session {} · Ctrl-C stops", style.session(conversation.stage().setup().id)));
+    lines.iter().for_each(|line| output::notice(style.remark(line)));
+    output::notice("");
 }
 
 /// Who plays whom, in one line.

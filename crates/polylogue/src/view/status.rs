@@ -21,7 +21,8 @@ const MARGIN: usize = 3;
 
 pub(crate) struct StatusLine {
     bar: ProgressBar,
-    _keys: Keys,
+    /// Held while it moves.
+    keys: Option<Keys>,
 }
 
 impl StatusLine {
@@ -31,11 +32,12 @@ impl StatusLine {
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
         bar.set_style(style.tick_chars("·•●• "));
         output::keep_below(Some(bar.clone()));
-        StatusLine { bar, _keys: Keys::quiet() }
+        StatusLine { bar, keys: None }
     }
 
     /// From here on it moves, so that a person sees that something goes on.
-    pub(crate) fn start(&self) {
+    pub(crate) fn start(&mut self) {
+        self.keys = Some(Keys::quiet());
         self.bar.enable_steady_tick(TICK);
     }
 
@@ -51,7 +53,8 @@ impl StatusLine {
         self.show(&["stopping; what has arrived is kept".to_owned()]);
     }
 
-    pub(crate) fn clear(&self) {
+    pub(crate) fn clear(&mut self) {
+        self.keys = None;
         self.bar.finish_and_clear();
         output::keep_below(None);
     }

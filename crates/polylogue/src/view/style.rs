@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stdout};
 
 use polylogue_core::{
     Conversation,
+    id::SessionId,
     line::{Line, LineForm, Speaker},
 };
 
@@ -11,6 +12,9 @@ use crate::printable::{Ink, painted, printable};
 
 /// The longest lines that are comfortable to read.
 const MAX_WIDTH: usize = 96;
+
+/// How much of an id is enough to find a session.
+const SHORT_ID: usize = 8;
 
 /// How things are set.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +87,28 @@ impl Style {
                 format!("{}\n", self.dim(&self.wrap(&text, "  ")))
             }
         }
+    }
+
+    /// A remark of the program itself: in full words for a person, in one line for a program. Paths and names stay
+    /// whole, so that they can be copied.
+    pub(crate) fn remark(self, text: &str) -> String {
+        if !self.is_rich {
+            return text.to_owned();
+        }
+        let options = textwrap::Options::new(self.width)
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .break_words(false);
+        self.dim(&textwrap::fill(&printable(text), options))
+    }
+
+    /// A session as a person calls it, or whole for a program.
+    pub(crate) fn session(self, id: SessionId) -> String {
+        let mut id = id.to_string();
+        if self.is_rich {
+            id.truncate(SHORT_ID);
+        }
+        id
     }
 
     pub(crate) fn wrap(self, text: &str, indent: &str) -> String {

@@ -34,7 +34,7 @@ impl Terminal {
 
     /// Something that is no line of the conversation.
     pub(crate) fn aside(&self, text: &str) {
-        output::line(self.style.dim(&format!("[{text}]\n")));
+        output::line(format!("{}\n", self.style.remark(&format!("[{text}]"))));
     }
 
     fn show_status(&self, conversation: &Conversation) {
@@ -124,10 +124,8 @@ impl View for Terminal {
         self.status.clear();
         let stage = conversation.stage();
         let costs = costs_in_words(&Costs::of(conversation));
-        output::line(self.style.dim(&format!(
-            "{} · {costs} · session {}",
-            state(conversation, Outcome::of(conversation).status),
-            stage.setup().id
-        )));
+        let state = state(conversation, Outcome::of(conversation).status);
+        let session = self.style.session(stage.setup().id);
+        output::line(self.style.remark(&format!("{state} · {costs} · session {session}")));
     }
 }

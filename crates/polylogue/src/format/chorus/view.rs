@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How much of an agent's name a lane begins with.
-const NAME_COLUMNS: usize = 16;
+const NAME_COLUMNS: usize = 12;
 
 pub(super) struct Lanes {
     style: Style,
@@ -43,6 +43,11 @@ impl Lanes {
         Lanes { style: Style::of_stdout(), status: StatusLine::new(), doing: BTreeMap::new(), shown_lines: 0, turn: 0 }
     }
 
+    /// Something that is no line of the conversation.
+    fn aside(&self, text: &str) {
+        output::line(format!("{}\n", self.style.remark(text)));
+    }
+
     /// Says which turn it is, once.
     fn head(&mut self, turn: u32) {
         if turn != self.turn {
@@ -60,13 +65,13 @@ impl Lanes {
         match decision {
             Decision::SlotFailed { slot, message, .. } => {
                 self.doing.insert(slot.agent(), Doing::Failed);
-                output::line(self.style.dim(&format!("[slot {slot} falls out: {message}]\n")));
+                self.aside(&format!("[slot {slot} falls out: {message}]"));
             }
             Decision::TurnBegun { .. } => self.doing.values_mut().for_each(|doing| *doing = Doing::Out),
             Decision::Routed { target, dropped, .. } if !dropped.is_empty() => {
                 let dropped: Vec<String> = dropped.iter().map(ToString::to_string).collect();
-                let note = format!("[not passed on to slot {target}: the comments of {}]\n", dropped.join(", "));
-                output::line(self.style.dim(&note));
+                let note = format!("[not passed on to slot {target}: the comments of {}]", dropped.join(", "));
+                self.aside(&note);
             }
             Decision::Routed { .. }
             | Decision::Reasked { .. }
@@ -77,7 +82,7 @@ impl Lanes {
     }
 
     fn show_lanes(&self, conversation: &Conversation) {
-        let width = self.style.width().saturating_sub(24).max(10);
+        let width = self.style.width().saturating_sub(NAME_COLUMNS + 8).max(10);
         let costs = costs_in_words(&Costs::of(conversation));
         let clips = clips_in_words(conversation).map(|clips| format!(" · {clips}")).unwrap_or_default();
         let mut lanes = vec![format!("turn {} of 3{clips} · {costs}", Phase::at(self.turn.max(1)).index())];
@@ -91,7 +96,7 @@ impl Lanes {
                 None | Some(Doing::Out) => String::new(),
                 Some(Doing::Done) => "✓".to_owned(),
                 Some(Doing::Failed) => "✗".to_owned(),
-                Some(Doing::WaitingFor(what)) => format!("waiting for {what}"),
+                Some(Doing::WaitingFor(what)) => format!("waits for {what}"),
                 Some(Doing::Thinking(arriving)) if arriving.is_empty() => "thinking".to_owned(),
                 Some(Doing::Thinking(arriving)) => tail(arriving, width),
             };
@@ -157,7 +162,7 @@ impl View for Lanes {
                 }
             }
             Event::ClipFailed { line, error } => {
-                output::line(self.style.dim(&format!("[line {line} is not heard: {error}]\n")));
+                self.aside(&format!("[line {line} is not heard: {error}]"));
             }
             _ => {}
         }
@@ -200,7 +205,9 @@ impl View for Lanes {
         let spoken = lines.iter().filter(|line| line.kind != LineKind::USER).count();
         let clips = lines.iter().filter(|line| is_made(line)).count();
         let costs = costs_in_words(&Costs::of(conversation));
-        let end = format!("{state} · {spoken} lines, {clips} clips · {costs} · session {}", stage.setup().id);
-        output::line(self.style.dim(&end));
+        let session = self.style.session(stage.setup().id);
+        output::line(
+            self.style.remark(&format!("{state} · {spoken} lines, {clips} clips · {costs} · session {session}")),
+        );
     }
 }

@@ -74,8 +74,8 @@ impl Scene {
 
     fn aside(&mut self, text: &str) {
         self.announce();
-        let text = if self.style.is_rich() { format!("{}\n", self.style.dim(text)) } else { format!("[{text}]\n") };
-        output::line(text);
+        let text = if self.style.is_rich() { self.style.remark(text) } else { format!("[{text}]") };
+        output::line(format!("{text}\n"));
     }
 
     fn decision(&mut self, decision: &Decision, conversation: &Conversation) {
@@ -217,11 +217,11 @@ impl View for Scene {
         };
         let beats = beats_over(conversation);
         let costs = costs_in_words(&Costs::of(conversation));
-        output::line(self.style.dim(&format!("{state} · {beats} beats · {costs}")));
+        output::line(self.style.remark(&format!("{state} · {beats} beats · {costs}")));
         let folder = self.folder.as_ref().filter(|_| stage.ended().is_some());
         let transcript = folder.map(|folder| format!(" · {}", folder.join("transcript.txt").display()));
-        let place = format!("session {}{}", stage.setup().id, transcript.unwrap_or_default());
-        output::line(self.style.dim(&place));
+        let place = format!("session {}{}", self.style.session(stage.setup().id), transcript.unwrap_or_default());
+        output::line(self.style.remark(&place));
     }
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn in_style(style: Style, line: &Line, settings: &Settings, conversat
             }
         }
         Entry::Event(text) => format!("{}\n", style.italic(&style.wrap(&text, "  "))),
-        Entry::System(text) => format!("{}\n", style.dim(&format!("[{text}]"))),
+        Entry::System(text) => format!("{}\n", style.remark(&format!("[{text}]"))),
     }
 }
 

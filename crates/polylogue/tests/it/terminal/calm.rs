@@ -1,7 +1,7 @@
 //! What a person sees of a run: no log, one line of who plays whom, what is waited for, and what to do next.
 
 use super::Seen;
-use crate::folder::{Folder, example_config};
+use crate::folder::{Folder, example, example_config};
 
 /// Two agents that need no price, and what they say.
 fn folder(replies: &str) -> Folder {
@@ -88,16 +88,46 @@ fn the_end_says_what_to_do_next() {
 
 #[test]
 fn a_replay_looks_as_the_run_did() {
-    let folder = Folder::new();
-    let example = example_config();
-    let run = Seen::of(&folder, 80, &["collaborate", "Write a fairy tale.", "--config", &example]);
-    let replay = Seen::of(&folder, 80, &["sessions", "replay", "last"]);
-    let lines = |seen: &Seen| -> Vec<String> {
-        let text = seen.text();
-        let from = text.find("you:\n").unwrap_or_else(|| panic!("{text}"));
-        let lines = text[from..].lines().take_while(|line| !line.contains("ended: final"));
-        lines.map(str::to_owned).collect()
-    };
-    assert_eq!(lines(&run), lines(&replay));
-    assert!(lines(&run).len() > 10);
+    let (collaboration, chorus) = (example_config(), example("chorus/polylogue.toml"));
+    let (scene, stage, agents) =
+        (example("scenes/the-apology.yaml"), example("scenes/polylogue.toml"), example("scenes/agents"));
+    for args in [
+        &["collaborate", "Write a fairy tale. 👩‍🚀", "--config", &collaboration][..],
+        &["chorus", "What is a home? 雪", "--no-speech", "--config", &chorus],
+        &["scene", &scene, "--config", &stage, "--agents", &agents],
+    ] {
+        let folder = Folder::new();
+        let run = Seen::of(&folder, 80, args);
+        let replay = Seen::of(&folder, 80, &["sessions", "replay", "last"]);
+        assert_eq!((run.status, replay.status), (0, 0), "{}", run.text());
+        // Before it a run says who plays, and after it what to do next.
+        let lines = |seen: &Seen| -> Vec<String> {
+            let text = seen.text();
+            let lines = text.lines().skip_while(|line| !line.is_empty());
+            lines
+                .take_while(|line| !line.starts_with("next:") && !line.starts_with("files:"))
+                .map(str::to_owned)
+                .collect()
+        };
+        let (run, mut replayed) = (lines(&run), lines(&replay));
+        replayed.truncate(run.len());
+        assert_eq!(run, replayed);
+        assert!(run.len() > 20 && run.iter().any(|line| line.contains("tokens · $")), "{run:?}");
+    }
+}
+
+#[test]
+fn a_narrow_window_has_room_for_a_list() {
+    let folder = folder("replies: [{reply: {message: Done., final: true}}]");
+    let goal = "Work out together what becomes of the roof, the stairs and the kettle, and say when.";
+    folder.run(&["collaborate", goal]);
+    for columns in [60, 120] {
+        for args in [&["sessions", "list"][..], &["sessions", "show", "last"], &["doctor"]] {
+            let seen = Seen::of(&folder, columns, args);
+            assert_eq!(seen.status, 0, "{}", seen.text());
+            let too_long = |line: &&str| line.chars().count() > usize::from(columns);
+            let text = seen.text();
+            assert_eq!(text.lines().find(too_long), None, "{args:?} at {columns}");
+        }
+    }
 }
