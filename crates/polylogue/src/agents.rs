@@ -145,13 +145,18 @@ pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 
+/// A model by its name; the embedded one with what it is, where no key brings a larger one.
+pub(crate) fn introduced(model: &ModelRef) -> String {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|key| !key.is_empty());
+    match &*model.provider == "local" && !KEYS.iter().any(is_set) {
+        true => format!("{model}, a small model on this machine ({} brings a larger one)", KEYS.join(" or ")),
+        false => model.to_string(),
+    }
+}
+
 /// What somebody who plays with a model should know of it, a line each.
 pub(crate) fn notes(model: &ModelRef, price: Option<Price>) -> Vec<String> {
     let mut notes = Vec::new();
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|key| !key.is_empty());
-    if &*model.provider == "local" && !KEYS.iter().any(is_set) {
-        notes.push(format!("{model} is a small model on this machine; {} brings a larger one", KEYS.join(" or ")));
-    }
     if price.is_none() {
         notes.push(format!("nobody knows what {model} costs: [prices.\"{model}\"] says it, and lets max_usd hold it"));
     }

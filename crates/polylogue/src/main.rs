@@ -61,7 +61,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Serve(serve) => command::serve::run(args.common, serve).await,
         Command::Format(command) => format::run(&args.common, command).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
-        Command::Models(Models::List) => command::models::list(&args.common),
+        Command::Models(Models::List) => command::models::list(&args.common).await,
         Command::Models(Models::Pull) => command::models::pull().await,
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,
         Command::Templates(templates) => command::templates::run(&args.common, templates),

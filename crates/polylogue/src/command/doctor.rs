@@ -18,9 +18,7 @@ use crate::{
     config::Config,
     engine::Engine,
     failure::Failure,
-    output,
-    printable::{filled, width},
-    speech,
+    output, speech,
     view::Style,
 };
 
@@ -98,21 +96,12 @@ fn print(finding: &Finding, json: bool, style: Style) {
         return output::json(&json!({"about": about, "works": works, "said": said, "configured": is_wanted}));
     }
     let mark = match (state, is_wanted) {
-        (State::Works, _) => "works ",
-        (State::Set, _) => "set   ",
-        (State::Missing, false) => "—     ",
-        (State::Missing, true) => "FAILS ",
+        (State::Works, _) => "works  ",
+        (State::Set, _) => "set    ",
+        (State::Missing, false) => "—      ",
+        (State::Missing, true) => "FAILS  ",
     };
-    let indent = " ".repeat(mark.chars().count() + 1);
-    let row = format!("{mark} {} ", style.bold(&filled(about, ABOUT)));
-    // What does not fit beside it goes below it.
-    let room = style.width().saturating_sub(indent.len() + ABOUT + 1);
-    if !style.is_rich() || width(said) <= room {
-        output::line(format!("{row}{}", style.dim(said)));
-    } else {
-        output::line(row.trim_end());
-        output::line(style.dim(&style.wrap(said, &indent)));
-    }
+    output::line(style.row(mark, about, ABOUT, said));
 }
 
 /// The providers of models by their names: what works as far as it was tried, or what to do.
@@ -140,7 +129,7 @@ async fn look_at(listing: &catalogue::Listing, engine: &Engine) -> Finding {
     match catalogue::answers(&engine.models, about).await {
         Some(Ok(address)) => return Finding::of(about, State::Works, format!("a server answers at {address}")),
         Some(Err(address)) => {
-            return Finding::of(about, State::Missing, format!("nobody answers at {address}: is it running?"));
+            return Finding::of(about, State::Missing, silence(&address));
         }
         None => {}
     }
@@ -150,6 +139,11 @@ async fn look_at(listing: &catalogue::Listing, engine: &Engine) -> Finding {
         "command" => Finding::of(about, State::Set, "a program; --live runs it"),
         _ => Finding::of(about, State::Set, "a key is set; --live asks whether it is good"),
     }
+}
+
+/// What to do where nobody answers.
+pub(crate) fn silence(address: &str) -> String {
+    format!("nobody answers at {address}: is it running?")
 }
 
 /// The engines of speech by their names, likewise.

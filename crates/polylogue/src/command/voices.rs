@@ -8,9 +8,7 @@ use crate::{
     args::{Common, Voices},
     config::Config,
     failure::Failure,
-    output,
-    printable::filled,
-    speech,
+    output, speech,
     view::Style,
     words,
 };
@@ -41,11 +39,11 @@ async fn list(common: &Common, config: &Config) {
     }
     for standing in standings {
         let (Ok(said) | Err(said)) = &standing.state;
-        output::line(format!("{:<12} {}", standing.engine, style.dim(said)));
+        output::line(style.row("", &standing.engine.to_string(), 18, said));
     }
     output::line("");
     for profile in speaker.profiles().iter() {
-        output::line(format!("{} {}", style.bold(&filled(&profile.name, 20)), style.dim(&profile.description)));
+        output::line(style.row("", &profile.name, 18, &profile.description));
     }
 }
 

@@ -39,6 +39,6 @@ fn players<'a>(conversation: &'a Conversation, name: impl Fn(&'a Agent) -> &'a s
             None => by_model.push((&agent.model, vec![name])),
         }
     }
-    let played = by_model.iter().map(|(model, names)| format!("{}: {model}", names.join(", ")));
+    let played = by_model.iter().map(|(model, names)| format!("{}: {}", names.join(", "), agents::introduced(model)));
     played.collect::<Vec<_>>().join(" · ")
 }

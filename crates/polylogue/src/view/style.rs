@@ -8,7 +8,7 @@ use polylogue_core::{
     line::{Line, LineForm, Speaker},
 };
 
-use crate::printable::{Ink, painted, printable};
+use crate::printable::{Ink, filled, painted, printable, width};
 
 /// The longest lines that are comfortable to read.
 const MAX_WIDTH: usize = 96;
@@ -100,6 +100,17 @@ impl Style {
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .break_words(false);
         self.dim(&textwrap::fill(&printable(text), options))
+    }
+
+    /// A name in so many columns and what there is to say of it: beside it, or below where there is no room.
+    pub(crate) fn row(self, mark: &str, name: &str, columns: usize, text: &str) -> String {
+        let row = format!("{mark}{} ", self.bold(&filled(name, columns)));
+        let room = self.width.saturating_sub(width(mark) + width(name).max(columns) + 1);
+        if !self.is_rich || width(&printable(text)) <= room {
+            return format!("{row}{}", self.dim(text));
+        }
+        let indent = " ".repeat(width(mark).max(2));
+        format!("{mark}{}\n{}", self.bold(name), self.dim(&self.wrap(text, &indent)))
     }
 
     /// A session as a person calls it, or whole for a program.

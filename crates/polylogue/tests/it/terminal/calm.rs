@@ -122,7 +122,13 @@ fn a_narrow_window_has_room_for_a_list() {
     let goal = "Work out together what becomes of the roof, the stairs and the kettle, and say when.";
     folder.run(&["collaborate", goal]);
     for columns in [60, 120] {
-        for args in [&["sessions", "list"][..], &["sessions", "show", "last"], &["doctor"]] {
+        for args in [
+            &["sessions", "list"][..],
+            &["sessions", "show", "last"],
+            &["doctor"],
+            &["models", "list"],
+            &["voices", "list"],
+        ] {
             let seen = Seen::of(&folder, columns, args);
             assert_eq!(seen.status, 0, "{}", seen.text());
             let too_long = |line: &&str| line.chars().count() > usize::from(columns);
