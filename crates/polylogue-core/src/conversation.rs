@@ -90,6 +90,11 @@ impl Conversation {
         self.rules.counter(ask)
     }
 
+    /// After how many rounds or beats it ends at the latest, where its format counts them.
+    pub fn bound(&self) -> Option<u32> {
+        self.rules.bound()
+    }
+
     /// How the reply to an ask reads while it arrives; `None` where nobody is to hear it.
     pub fn hearing(&self, ask: &AskId) -> Option<Hearing> {
         self.rules.hearing(&self.stage, ask)

@@ -69,6 +69,11 @@ impl Templates {
         self.own.is_some()
     }
 
+    /// The built-in templates, by name.
+    pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
+        format::templates()
+    }
+
     pub fn names() -> impl Iterator<Item = &'static str> {
         format::templates().map(|(name, _)| name)
     }

@@ -130,6 +130,20 @@ fn known_of(provider: &str) -> &'static [&'static str] {
     }
 }
 
+/// How long an address has to answer.
+const KNOCK: Duration = Duration::from_secs(1);
+
+/// Whether somebody answers where a provider of this machine or its network is, with its address either way. `None`
+/// for a provider elsewhere, whom only a question would show to be there.
+pub async fn answers(models: &Models, provider: &str) -> Option<Result<String, String>> {
+    let url = reqwest::Url::parse(models.private_address(provider)?).ok()?;
+    let (host, port) = (url.host_str()?.trim_matches(['[', ']']), url.port_or_known_default()?);
+    let knocked = tokio::time::timeout(KNOCK, tokio::net::TcpStream::connect((host, port))).await;
+    // Without a name and a password that the address may carry.
+    let address = format!("{}://{}:{port}", url.scheme(), url.host_str()?);
+    Some(if matches!(knocked, Ok(Ok(_))) { Ok(address) } else { Err(address) })
+}
+
 /// What one question to a model showed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -40,19 +40,19 @@ pub struct Models {
 pub(crate) struct Provider {
     pub(crate) kind: &'static str,
     pub(crate) state: State,
-    /// Whether it is on this machine or in a private network.
-    is_private: bool,
+    /// Where it is, if that is on this machine or in a private network.
+    private: Option<String>,
     /// For calls at once, handed out in the order of asking. What has none is not bounded here.
     places: Option<Arc<Semaphore>>,
 }
 
 impl Provider {
     fn unbounded(kind: &'static str, state: State) -> Provider {
-        Provider { kind, state, is_private: false, places: None }
+        Provider { kind, state, private: None, places: None }
     }
 
     fn at(self, base: &str) -> Provider {
-        Provider { is_private: is_private(base), ..self }
+        Provider { private: is_private(base).then(|| base.to_owned()), ..self }
     }
 
     fn with_places(self, settings: Option<&ProviderSettings>) -> Provider {
@@ -159,7 +159,12 @@ impl Models {
 
     /// The names of providers on this machine or in a private network: what runs there costs nothing by itself.
     pub fn private(&self) -> impl Iterator<Item = &str> {
-        self.providers().filter(|(_, provider)| provider.is_private).map(|(name, _)| name)
+        self.providers().filter(|(_, provider)| provider.private.is_some()).map(|(name, _)| name)
+    }
+
+    /// Where such a provider is.
+    pub(crate) fn private_address(&self, provider: &str) -> Option<&str> {
+        self.providers.get(provider)?.private.as_deref()
     }
 
     pub(crate) fn providers(&self) -> impl Iterator<Item = (&str, &Provider)> {

@@ -124,7 +124,8 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
                 return Input::AskFailed { ask: call.ask.id, failure, usage: tab.wasted(), retries: call.retry };
             };
             tracing::debug!(ask = %call.ask.id, %error, ?wait, "trying again");
-            waiting(Some(&format!("{provider} ({error})")));
+            let seconds = wait.as_secs_f64().ceil().max(1.0);
+            waiting(Some(&format!("{provider}, trying again in {seconds} s ({error})")));
             sleep(wait).await;
             call.retry += 1;
         }

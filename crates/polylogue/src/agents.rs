@@ -1,6 +1,6 @@
 //! Who can take part: the agents of the configuration, the built-in ones, and models by their own name.
 
-use std::{path::Path, sync::Once};
+use std::path::Path;
 
 use polylogue_core::{
     Timestamp,
@@ -26,33 +26,28 @@ use crate::{
 const EXAMPLE: &str = "or try an example that needs no key: --config examples/collaboration/polylogue.toml, examples/chorus/polylogue.toml or examples/scenes/polylogue.toml";
 
 /// What makes the built-in agents more than the embedded model.
-const KEYS: &str = "OPENAI_API_KEY or ANTHROPIC_API_KEY";
+const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
 
 /// The agent of this name, with its model checked as far as it can be without asking it.
 pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
     let id: AgentId = name.parse().map_err(|error| Failure::config(format!("{error}")))?;
     let table = config.agents.get(id.as_str());
-    let own_model = match table {
-        Some(table) => Some(in_folder(parse(&table.model)?, &config.folder)),
-        None => BuiltIn::named(id.as_str())
-            .map(|built_in| engine.models.model_of(built_in))
-            .or_else(|| resolve(id.as_str()).ok()),
-    };
-    let model = match (&common.model, own_model) {
-        (_, None) => return Err(unknown(&id, config)),
-        (Some(model), Some(_)) => parse(model)?,
+    let chosen = table.map(|table| chosen_model(table, config)).transpose()?.flatten();
+    let is_chosen = common.model.is_some() || chosen.is_some();
+    let model = match (&common.model, chosen.or_else(|| usual_model(id.as_str(), engine))) {
+        (Some(model), own) if own.is_some() || table.is_some() => parse(model)?,
         (None, Some(model)) => model,
+        (None, None) if table.is_some() => return Err(without_model(id.as_str())),
+        (_, _) => return Err(unknown(&id, config)),
     };
-    let is_stand_in = common.model.is_none() && table.is_none() && &*model.provider == local::PROVIDER;
+    let is_stand_in = !is_chosen && &*model.provider == local::PROVIDER;
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
-        Some(_) if is_stand_in => failure.and(&format!("set {KEYS}, name another model with --model, {EXAMPLE}")),
+        Some(_) if is_stand_in => {
+            failure.and(&format!("set {}, name another model with --model, {EXAMPLE}", KEYS.join(" or ")))
+        }
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
         _ => failure,
     })?;
-    if is_stand_in {
-        static TOLD: Once = Once::new();
-        TOLD.call_once(|| tracing::warn!("no key is set ({KEYS}): {model}, a small model, plays the agents"));
-    }
     played_by(id, model, config, engine)
 }
 
@@ -60,17 +55,14 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
 /// configuration says.
 pub(crate) fn played_by(id: AgentId, model: ModelRef, config: &Config, engine: &Engine) -> Result<Agent, Failure> {
     let table = config.agents.get(id.as_str());
-    warn_of_ending(&model);
     if let Some(voice) = table.and_then(|table| table.voice.as_deref()) {
         known_voice(&id, voice, config)?;
     }
     let price = engine.prices.of(&model);
-    if price.is_none() {
-        if config.limits.needs_prices() {
-            return Err(unpriced(&model));
-        }
-        tracing::warn!("nobody knows what {model} costs, so max_usd cannot hold it: add [prices.\"{model}\"]");
+    if price.is_none() && config.limits.needs_prices() {
+        return Err(unpriced(&model));
     }
+    notes(&model, price).iter().for_each(|note| tracing::info!("{note}"));
     Ok(Agent {
         name: id,
         price,
@@ -98,8 +90,8 @@ pub(crate) fn unpriced(model: &ModelRef) -> Failure {
 pub(crate) fn model(text: &str, engine: &Engine) -> Result<(ModelRef, Option<Price>), Failure> {
     let model = parse(text)?;
     engine.check(&model)?;
-    warn_of_ending(&model);
     let price = engine.prices.of(&model);
+    notes(&model, price).iter().for_each(|note| tracing::info!("{note}"));
     Ok((model, price))
 }
 
@@ -110,9 +102,29 @@ pub(crate) fn names(config: &Config) -> Vec<&str> {
     own.clone().chain(built_in.filter(|name| !config.agents.contains_key(*name))).collect()
 }
 
-/// The model that an agent of the configuration plays with.
-pub(crate) fn model_of(table: &AgentTable, config: &Config) -> Result<ModelRef, Failure> {
-    Ok(in_folder(parse(&table.model)?, &config.folder))
+/// The model that an agent of the configuration plays with: its own, or the one that its name stands for.
+pub(crate) fn model_of(name: &str, table: &AgentTable, config: &Config, engine: &Engine) -> Result<ModelRef, Failure> {
+    let chosen = chosen_model(table, config)?;
+    chosen.or_else(|| usual_model(name, engine)).ok_or_else(|| without_model(name))
+}
+
+/// The model that the configuration names for an agent.
+pub(crate) fn chosen_model(table: &AgentTable, config: &Config) -> Result<Option<ModelRef>, Failure> {
+    let model = table.model.as_deref().map(parse).transpose()?;
+    Ok(model.map(|model| in_folder(model, &config.folder)))
+}
+
+/// The model that a name stands for by itself: that of a built-in agent, or the model of this very name.
+fn usual_model(name: &str, engine: &Engine) -> Option<ModelRef> {
+    let built_in = BuiltIn::named(name).map(|built_in| engine.models.model_of(built_in));
+    built_in.or_else(|| resolve(name).ok())
+}
+
+fn without_model(name: &str) -> Failure {
+    Failure::config(format!(
+        "agent `{name}` has no model: add model = \"provider/model\" under [agents.{name}]; `polylogue models list` \
+         shows what there is"
+    ))
 }
 
 fn sampling(table: &AgentTable) -> Sampling {
@@ -133,12 +145,28 @@ pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 
-fn warn_of_ending(model: &ModelRef) {
-    let Some(ending) = Ending::of(model) else { return };
-    let Timestamp(now) = SystemClock.now();
-    let today = i64::try_from(now).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    let today = today.map_or(AS_OF, |now| now.to_zoned(jiff::tz::TimeZone::UTC).date());
-    tracing::warn!("{}", ending.warning(model, today));
+/// A model by its name; the embedded one with what it is, where no key brings a larger one.
+pub(crate) fn introduced(model: &ModelRef) -> String {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|key| !key.is_empty());
+    match &*model.provider == "local" && !KEYS.iter().any(is_set) {
+        true => format!("{model}, a small model on this machine ({} brings a larger one)", KEYS.join(" or ")),
+        false => model.to_string(),
+    }
+}
+
+/// What somebody who plays with a model should know of it, a line each.
+pub(crate) fn notes(model: &ModelRef, price: Option<Price>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if price.is_none() {
+        notes.push(format!("nobody knows what {model} costs: [prices.\"{model}\"] says it, and lets max_usd hold it"));
+    }
+    if let Some(ending) = Ending::of(model) {
+        let Timestamp(now) = SystemClock.now();
+        let today = i64::try_from(now).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        let today = today.map_or(AS_OF, |now| now.to_zoned(jiff::tz::TimeZone::UTC).date());
+        notes.push(ending.warning(model, today));
+    }
+    notes
 }
 
 fn unknown(id: &AgentId, config: &Config) -> Failure {

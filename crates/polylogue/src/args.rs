@@ -70,6 +70,9 @@ pub(crate) enum Command {
     /// What can speak here
     #[command(subcommand)]
     Voices(Voices),
+    /// The built-in prompts, and what they are filled with
+    #[command(subcommand)]
+    Templates(Templates),
     /// One line per provider, voice, store and model: works, or what to do
     Doctor(Doctor),
     /// Measure the engine; one JSON line per case
@@ -267,6 +270,7 @@ pub(crate) enum Voices {
     Pull { engine: Pullable },
     /// Speak a text into a WAV file
     Say {
+        /// The text, `-` for standard input, or `@FILE`
         text: String,
         /// A voice profile, as `voices list` names them
         #[arg(long, default_value = "warm_reflective", value_name = "PROFILE")]
@@ -283,6 +287,17 @@ pub(crate) enum Voices {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Pullable {
     Kokoro,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Templates {
+    /// List them: what each is for, and its variables
+    List,
+    /// Print one as it is, to begin one's own with
+    Show {
+        /// The template, as `list` names them
+        name: String,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

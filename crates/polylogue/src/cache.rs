@@ -5,7 +5,7 @@ use std::{io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
 use indicatif::{ProgressBar, ProgressStyle};
 use polylogue_providers::download::{DownloadError, Progress, Watch};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, output, printable::printable};
 
 /// Where what was fetched is kept for all sessions of this user.
 pub(crate) fn folder() -> PathBuf {
@@ -20,13 +20,15 @@ pub(crate) async fn show(fetch: impl AsyncFnOnce(&Watch) -> Result<(), DownloadE
     let style = ProgressStyle::with_template("{spinner} {msg}  {bytes} of {total_bytes}, {eta} left");
     bar.set_style(style.expect("the template is well formed"));
     bar.enable_steady_tick(Duration::from_millis(150));
+    output::keep_below(Some(bar.clone()));
     let shown = bar.clone();
     let watch: Watch = Arc::new(move |progress: Progress| {
-        shown.set_message(progress.what);
+        shown.set_message(printable(&progress.what).into_owned());
         shown.set_length(progress.total_bytes.unwrap_or(progress.done_bytes));
         shown.set_position(progress.done_bytes);
     });
     let fetched = fetch(&watch).await;
     bar.finish_and_clear();
+    output::keep_below(None);
     fetched.map_err(|error| Failure::internal(error.to_string()))
 }

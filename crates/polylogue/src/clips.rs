@@ -65,12 +65,12 @@ impl Listener for Clips {
     async fn deleted(&self, session: SessionId, records: &[Arc<Record>]) {
         let clips = match self.unshared(session, records).await {
             Ok(clips) => clips,
-            Err(error) => return tracing::warn!(%session, %error, "the session's clips stay"),
+            Err(error) => return tracing::error!(%session, %error, "the session's clips stay"),
         };
         let artifacts = self.artifacts.clone();
         let removed = tokio::task::spawn_blocking(move || remove(&artifacts, &clips)).await;
         if let Err(error) = removed.map_err(io::Error::other).flatten() {
-            tracing::warn!(%session, %error, "the session's clips cannot be removed");
+            tracing::error!(%session, %error, "the session's clips cannot be removed");
         }
     }
 }

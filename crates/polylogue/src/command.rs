@@ -5,4 +5,5 @@ pub(crate) mod doctor;
 pub(crate) mod models;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod templates;
 pub(crate) mod voices;

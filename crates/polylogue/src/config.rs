@@ -138,7 +138,8 @@ impl LimitsTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AgentTable {
-    pub(crate) model: String,
+    /// Built-in agents have one without it.
+    pub(crate) model: Option<String>,
     pub(crate) persona: Option<String>,
     pub(crate) voice: Option<String>,
     pub(crate) temperature: Option<f64>,

@@ -12,11 +12,14 @@ use polylogue_providers::{
 };
 use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
-    port::{CallError, Journal, Memories, Model, Store, SystemClock},
+    port::{CallError, Journal, Memories, Model, Search, Store, Summary, SystemClock},
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, cache, clips::Clips, config::Config, failure::Failure, format, speech};
+use crate::{args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, speech};
+
+/// Sessions that are looked through at a time for the last conversation.
+const PAGE: usize = 100;
 
 pub(crate) struct Engine {
     pub(crate) hub: Hub,
@@ -25,6 +28,7 @@ pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) models: Models,
     pub(crate) prices: Prices,
+    pub(crate) guide: Guide,
     scripts: Arc<Scripts>,
 }
 
@@ -50,7 +54,8 @@ impl Engine {
         let ports = Ports { journal: journal.clone(), ..ports };
         let prices = prices(config, &models);
         let (hub, memories) = (Hub::new(ports, hub), store.clone());
-        Ok(Engine { hub, journal, memories, store, models, prices, scripts })
+        let guide = Guide::new(common, config);
+        Ok(Engine { hub, journal, memories, store, models, prices, guide, scripts })
     }
 
     /// Whether a model can be used from here, found out without asking it.
@@ -69,13 +74,30 @@ impl Engine {
     pub(crate) async fn find(&self, id: &str) -> Result<SessionId, Failure> {
         let none = || Failure::not_found(format!("there is no session `{id}`: `polylogue sessions list` shows them"));
         if id == "last" {
-            return self.journal.sessions(1).await?.first().map(|summary| summary.id).ok_or_else(none);
+            return self.last().await?.ok_or_else(none);
         }
         let found = self.journal.find(id, 2).await?;
         match found.as_slice() {
             [one] => Ok(*one),
             [] => Err(none()),
             _ => Err(Failure::request(format!("several sessions begin with `{id}`: write more of it"))),
+        }
+    }
+
+    /// The newest conversation. Questions about one are none, however many were asked since.
+    async fn last(&self) -> Result<Option<SessionId>, Failure> {
+        let is_conversation =
+            |summary: &&Summary| format::named(&summary.format).is_none_or(|format| format.is_conversation());
+        let mut search = Search { limit: PAGE, ..Search::default() };
+        loop {
+            let page = self.journal.search(&search).await?;
+            if let Some(last) = page.iter().find(is_conversation) {
+                return Ok(Some(last.id));
+            }
+            search.before = page.last().map(Summary::place);
+            if page.len() < PAGE {
+                return Ok(None);
+            }
         }
     }
 

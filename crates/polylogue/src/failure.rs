@@ -120,7 +120,7 @@ impl Failure {
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         if json {
             let error = json!({"code": self.code.as_str(), "message": self.message, "context": self.context});
-            output::line(json!({"success": false, "error": error}));
+            output::json(&json!({"success": false, "error": error}));
         } else {
             let advice = self.advice.as_ref().map(|advice| format!(": {advice}")).unwrap_or_default();
             output::notice(format!("error: {}{advice}", self.message));
@@ -136,8 +136,12 @@ pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
         let first = text.lines().next().unwrap_or_default();
         return Failure::request(first.trim_start_matches("error: ")).report(true);
     }
-    // Nobody is left to tell when even this cannot be printed.
-    let _ = error.print();
+    if error.use_stderr() {
+        output::notice(error.render().to_string().trim_end());
+    } else {
+        // Help and version are this program's own words. Nobody is left to tell when even they cannot be printed.
+        let _ = error.print();
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 

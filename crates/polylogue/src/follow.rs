@@ -12,7 +12,7 @@ use tokio::{task::JoinHandle, time::timeout};
 use crate::{engine::Engine, failure::Failure, output, signals::Signals, view::View};
 
 /// What a shell expects of a command that was interrupted.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// How long a second Ctrl-C waits for the stop of the first to be on disk.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -39,6 +39,7 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
     let records = engine.hub.records(id).await?;
     let past = usize::try_from(seen.0).unwrap_or(usize::MAX).clamp(1, records.len());
     let mut shown = Shown { conversation: Conversation::replay(&records[..past])?, last: seen, view };
+    shown.view.tell(&shown.conversation);
     shown.view.open(&shown.conversation);
     let mut stopping: Option<JoinHandle<Result<Reason, HubError>>> = None;
     loop {
@@ -79,6 +80,7 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
                 return Ok(ExitCode::from(INTERRUPTED));
             }
             None if is_to_stop || output::is_closed() => {
+                shown.view.stopping();
                 let hub = engine.hub.clone();
                 stopping = Some(tokio::spawn(async move { hub.stop(id).await }));
             }
@@ -86,6 +88,7 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
         }
     }
     shown.view.close(&shown.conversation);
+    engine.guide.tell(&shown.conversation);
     let stage = shown.conversation.stage();
     Ok(match stage.ended() {
         Some(Reason::CANCELLED) => ExitCode::from(INTERRUPTED),

@@ -100,8 +100,12 @@ impl House for ThisHouse {
             let says = says.strip_prefix(&format!("{name} needs a key: ")).map_or(says.clone(), str::to_owned);
             Standing { name, works, says }
         };
-        let (models, voices) = (doctor::providers(&self.engine), doctor::voices(&self.config).await);
-        Ready { models: models.into_iter().map(standing).collect(), voices: voices.into_iter().map(standing).collect() }
+        let (models, voices) = (doctor::providers(&self.engine).await, doctor::voices(&self.config).await);
+        // Scripts think only where somebody has put them into the configuration.
+        let is_script = |model: &String| model.trim().starts_with("script/");
+        let has_scripts = self.config.agents.values().any(|agent| agent.model.as_ref().is_some_and(is_script));
+        let models = models.into_iter().filter(|(name, _)| has_scripts || name != "script");
+        Ready { models: models.map(standing).collect(), voices: voices.into_iter().map(standing).collect() }
     }
 
     fn recast(&self, models: BTreeMap<AgentId, String>) -> Result<Vec<Recast>, Refusal> {
@@ -120,8 +124,11 @@ impl House for ThisHouse {
     fn models(&self) -> Vec<ModelInfo> {
         let listings = catalogue::list(&self.engine.models, &self.engine.prices);
         let models = listings.iter().flat_map(|listing| {
-            let available = listing.missing.is_none();
-            listing.models.iter().map(move |listed| ModelInfo { name: listed.model.to_string(), available })
+            listing.models.iter().map(|listed| {
+                // Of the embedded models some are there and others not.
+                let available = listing.missing.is_none() && self.engine.check(&listed.model).is_ok();
+                ModelInfo { name: listed.model.to_string(), available }
+            })
         });
         models.collect()
     }

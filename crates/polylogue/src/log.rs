@@ -1,8 +1,12 @@
-//! The log, on standard error. It never takes anything down and never holds anything up: a thread of its own writes
-//! it, and lines that cannot be written, or that come faster than they can be, are dropped and counted.
+//! The log, on standard error, for people who look into a problem. It never takes anything down and never holds
+//! anything up: a thread of its own writes it, and lines that cannot be written, or that come faster than they can be,
+//! are dropped and counted.
+//!
+//! Who did not ask for a log gets none: only what is seriously wrong is told, in a plain sentence.
 
 use std::{
-    io::{self, Write, stderr},
+    fmt::{self, Debug},
+    io::{self, IsTerminal, Write, stderr},
     sync::{
         OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -12,7 +16,17 @@ use std::{
     time::Duration,
 };
 
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter, format::Writer},
+    registry::LookupSpan,
+};
+
+use crate::{output, printable::printable};
 
 /// Lines that may wait to be written.
 const QUEUE: usize = 1_024;
@@ -29,18 +43,58 @@ enum Entry {
     Flush(mpsc::Sender<()>),
 }
 
-/// Logs are for people who look into a problem: warnings by default, more with each `-v`.
+/// Begins to log: as much as `-v` asks for, or the variable `POLYLOGUE_LOG`.
 pub(crate) fn to_stderr(verbose: u8) {
     let level = match verbose {
-        0 => "warn",
-        1 => "info",
-        2 => "debug",
-        _ => "trace",
+        0 => None,
+        1 => Some("info"),
+        2 => Some("debug"),
+        _ => Some("trace"),
     };
-    let filter = tracing_subscriber::EnvFilter::try_from_env("POLYLOGUE_LOG").unwrap_or_else(|_| level.into());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Queue).with_target(false);
+    let filter = EnvFilter::try_from_env("POLYLOGUE_LOG").ok().or_else(|| level.map(Into::into));
     // A log that cannot be written is no reason to stop: complaining about it on the same closed stream would panic.
-    log.log_internal_errors(false).init();
+    let log = tracing_subscriber::fmt().with_writer(Queue).log_internal_errors(false);
+    match filter {
+        Some(filter) => log.with_env_filter(filter).with_ansi(stderr().is_terminal()).with_target(false).init(),
+        None => log.with_max_level(Level::ERROR).event_format(Sentence).init(),
+    }
+}
+
+/// What is seriously wrong, as a person is told of it.
+struct Sentence;
+
+impl<S, N> FormatEvent<S, N> for Sentence
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let mut words = Words::default();
+        event.record(&mut words);
+        let why = words.why.map(|why| format!(": {why}")).unwrap_or_default();
+        writeln!(writer, "[{}]", printable(&format!("{}{why}", words.message)))
+    }
+}
+
+/// What an event says, and why; the rest is for those who log.
+#[derive(Default)]
+struct Words {
+    message: String,
+    why: Option<String>,
+}
+
+impl Visit for Words {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        match field.name() {
+            "message" => self.message = format!("{value:?}"),
+            "error" | "problem" => self.why = Some(format!("{value:?}")),
+            _ => {}
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
 }
 
 /// How many lines were dropped.
@@ -97,7 +151,7 @@ fn start() -> SyncSender<Entry> {
         for entry in entries {
             match entry {
                 Entry::Line(line) => {
-                    if stderr().lock().write_all(&line).is_err() {
+                    if output::beside_status(|| stderr().lock().write_all(&line)).is_err() {
                         DROPPED.fetch_add(1, Ordering::Relaxed);
                     }
                 }

@@ -1,5 +1,8 @@
 //! The command line: the one place that wires everything together.
 
+// Whatever is printed goes through `output`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod agents;
 mod args;
 mod cache;
@@ -10,13 +13,16 @@ mod engine;
 mod failure;
 mod follow;
 mod format;
+mod guide;
 mod house;
 mod log;
 mod output;
+mod printable;
 mod signals;
 mod speech;
 mod view;
 mod whole;
+mod words;
 
 use std::process::ExitCode;
 
@@ -55,9 +61,10 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Serve(serve) => command::serve::run(args.common, serve).await,
         Command::Format(command) => format::run(&args.common, command).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
-        Command::Models(Models::List) => command::models::list(&args.common),
+        Command::Models(Models::List) => command::models::list(&args.common).await,
         Command::Models(Models::Pull { name, from }) => command::models::pull(name.as_deref(), from.as_deref()).await,
         Command::Voices(voices) => command::voices::run(&args.common, voices).await,
+        Command::Templates(templates) => command::templates::run(&args.common, templates),
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,
     }

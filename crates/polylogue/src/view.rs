@@ -1,12 +1,20 @@
 //! What a person or a program sees of a session while it runs: lines as they are said.
 
 mod json;
+mod keys;
+pub(crate) mod opening;
+mod status;
+mod style;
 mod terminal;
+mod words;
 
 use polylogue_core::{Conversation, Record, id::AskId};
 
 /// Shows a session.
 pub(crate) trait View: Send {
+    /// Before a session that runs here is shown: who plays, and what there is to know of that.
+    fn tell(&mut self, _conversation: &Conversation) {}
+
     /// Before the first record; the conversation may have a past.
     fn open(&mut self, conversation: &Conversation);
 
@@ -22,9 +30,15 @@ pub(crate) trait View: Send {
     /// An ask waits for this before a model works on it, or waits no more.
     fn waiting(&mut self, _ask: &AskId, _what: Option<&str>, _conversation: &Conversation) {}
 
+    /// Somebody has said that it is to stop.
+    fn stopping(&mut self) {}
+
     /// After the last record.
     fn close(&mut self, conversation: &Conversation);
 }
 
 pub(crate) use json::Json;
-pub(crate) use terminal::{Style, Terminal, costs_in_words, costs_of, state};
+pub(crate) use status::StatusLine;
+pub(crate) use style::Style;
+pub(crate) use terminal::Terminal;
+pub(crate) use words::{clips_in_words, costs_in_words, costs_of, state};

@@ -8,12 +8,23 @@ use polylogue_providers::{
     local::{self, MENU, Offer},
 };
 
-use crate::{args::Common, cache, config::Config, engine, failure::Failure, output, view::Style};
+use crate::{
+    args::Common, cache, command::doctor, config::Config, engine, failure::Failure, output, printable::filled,
+    view::Style,
+};
 
-pub(crate) fn list(common: &Common) -> Result<ExitCode, Failure> {
+/// From how many columns on a model is one row.
+const WIDE: usize = 90;
+
+pub(crate) async fn list(common: &Common) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
     let models = engine::models(&config)?;
-    let listings = catalogue::list(&models, &engine::prices(&config, &models));
+    let mut listings = catalogue::list(&models, &engine::prices(&config, &models));
+    for listing in &mut listings {
+        if let Some(Err(address)) = catalogue::answers(&models, &listing.provider).await {
+            listing.missing = Some(doctor::silence(&address));
+        }
+    }
     if common.json {
         for listing in &listings {
             output::json(&listing);
@@ -25,7 +36,7 @@ pub(crate) fn list(common: &Common) -> Result<ExitCode, Failure> {
         print(listing, style);
     }
     print_menu(style);
-    output::line(style.dim("Any other model of a usable provider works too: write provider/model."));
+    output::line(style.remark("Any other model of a usable provider works too: write provider/model."));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -107,22 +118,24 @@ fn print_menu(style: Style) {
 
 fn print(listing: &Listing, style: Style) {
     let state = listing.missing.as_deref().unwrap_or("usable");
-    output::line(format!("{}  {}", style.bold(&listing.provider), style.dim(state)));
+    output::line(style.row("", &listing.provider, 12, state));
     // What cannot be used is one line: its models would only be in the way.
     if listing.missing.is_none() {
-        listing.models.iter().for_each(|listed| output::line(format!("  {}", row(listed))));
+        listing.models.iter().for_each(|listed| output::line(row(listed, style)));
     }
 }
 
-fn row(listed: &Listed) -> String {
-    let mut row = format!("{:<36} {}", listed.model.to_string(), price(listed.price));
-    if let Some(agent) = listed.plays {
-        row += &format!("  plays `{agent}`");
-    }
-    if let Some(day) = listed.ends {
-        row += &format!("  ends on {day}");
-    }
-    row
+fn row(listed: &Listed, style: Style) -> String {
+    let is_narrow = style.is_rich() && style.width() < WIDE;
+    let name = filled(&listed.model.to_string(), if is_narrow { 30 } else { 36 });
+    let plays = listed.plays.map(|agent| format!("plays `{agent}`"));
+    let ends = listed.ends.map(|day| format!("ends on {day}"));
+    let between = if is_narrow { "\n      " } else { "  " };
+    [Some(format!("  {name} {}", price(listed.price))), plays, ends]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(between)
 }
 
 /// In dollars per million tokens, in and out.

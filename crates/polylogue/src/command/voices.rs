@@ -10,6 +10,7 @@ use crate::{
     failure::Failure,
     output, speech,
     view::Style,
+    words,
 };
 
 pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failure> {
@@ -20,7 +21,9 @@ pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failu
             speech::pull(&config).await?;
             output::notice("The Kokoro voice is here.");
         }
-        Voices::Say { text, voice, tone, out } => say(common, &config, &text, &voice, tone.as_deref(), out).await?,
+        Voices::Say { text, voice, tone, out } => {
+            say(common, &config, &words::given(text)?, &voice, tone.as_deref(), out).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -30,17 +33,17 @@ async fn list(common: &Common, config: &Config) {
     let standings = speech::settings(config).standings().await;
     if common.json {
         for profile in speaker.profiles().iter() {
-            output::line(json!({"voice": profile.name, "description": profile.description}));
+            output::json(&json!({"voice": profile.name, "description": profile.description}));
         }
         return;
     }
     for standing in standings {
         let (Ok(said) | Err(said)) = &standing.state;
-        output::line(format!("{:<12} {}", standing.engine, style.dim(said)));
+        output::line(style.row("", &standing.engine.to_string(), 18, said));
     }
     output::line("");
     for profile in speaker.profiles().iter() {
-        output::line(format!("{:<20} {}", style.bold(&profile.name), style.dim(&profile.description)));
+        output::line(style.row("", &profile.name, 18, &profile.description));
     }
 }
 

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Setup,
+    Conversation, Setup,
     format::{Format as _, interview::Settings},
-    id::{LineId, PersonId, Seq, SessionId},
+    id::{LineId, PersonId, Seq},
     line::Speaker,
     projection::request_behind,
     setup::{Cast, FormatSetup},
@@ -27,9 +27,6 @@ use crate::{
     house::{ThisHouse, refusal},
 };
 
-/// Sessions that are looked through for the last one that is no interview.
-const LOOKED_THROUGH: usize = 100;
-
 pub(crate) async fn run(
     common: &Common,
     config: &Config,
@@ -38,23 +35,12 @@ pub(crate) async fn run(
     line: LineId,
     question: Option<&str>,
 ) -> Result<ExitCode, Failure> {
-    let id = find(engine, id).await?;
+    let id = engine.find(id).await?;
     let opened = engine.hub.open(id).await?;
     let setup = setup(common, config, engine, &opened, line, question)?;
     let mut view = format::view(common, &setup.format, config);
     let id = engine.hub.start(setup).await?;
     follow(engine, id, Seq::START, view.as_mut()).await
-}
-
-/// After an interview, `last` is still what it was about.
-async fn find(engine: &Engine, id: &str) -> Result<SessionId, Failure> {
-    if id == "last" {
-        let sessions = engine.journal.sessions(LOOKED_THROUGH).await?;
-        if let Some(last) = sessions.iter().find(|summary| summary.format != Settings::NAME) {
-            return Ok(last.id);
-        }
-    }
-    engine.find(id).await
 }
 
 /// What the process knows of an interview.
@@ -64,6 +50,14 @@ pub(super) struct Interview;
 impl Format for Interview {
     fn name(&self) -> &'static str {
         Settings::NAME
+    }
+
+    fn is_conversation(&self) -> bool {
+        false
+    }
+
+    fn next(&self, conversation: &Conversation) -> Vec<String> {
+        vec![format!("sessions show {}", &conversation.stage().setup().id.to_string()[..8])]
     }
 
     async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {

@@ -48,14 +48,14 @@ impl<K: Keepsake> Keepsakes<K> {
         }
         let records = match self.journal.read_all(session).await {
             Ok(records) => records,
-            Err(error) => return tracing::warn!(%session, %error, "the session's files cannot be made"),
+            Err(error) => return tracing::error!(%session, %error, "the session's files cannot be made"),
         };
         let records: Vec<Record> = records.into_iter().map(Arc::unwrap_or_clone).collect();
         let Some(keepsake) = K::of(&records) else { return };
         let folder = self.folder.clone();
         let written = tokio::task::spawn_blocking(move || keepsake.write(&folder)).await;
         if let Err(error) = written.map_err(io::Error::other).flatten() {
-            tracing::warn!(%session, %error, "the session's files cannot be written");
+            tracing::error!(%session, %error, "the session's files cannot be written");
         }
     }
 }
@@ -79,7 +79,7 @@ impl<K: Keepsake> Listener for Keepsakes<K> {
         let (records, folder) = (records.to_vec(), self.folder.clone());
         let removed = tokio::task::spawn_blocking(move || K::remove(&records, &folder)).await;
         if let Err(error) = removed.map_err(io::Error::other).flatten() {
-            tracing::warn!(%session, %error, "the session's files cannot be removed");
+            tracing::error!(%session, %error, "the session's files cannot be removed");
         }
     }
 }

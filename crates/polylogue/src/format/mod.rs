@@ -73,6 +73,11 @@ pub(crate) trait Format: Sync {
         None
     }
 
+    /// Whether a session of it is a conversation by itself, and not a question about one.
+    fn is_conversation(&self) -> bool {
+        true
+    }
+
     /// A session of it on a terminal.
     fn view(&self, _output: Option<PathBuf>) -> Box<dyn View> {
         Box::new(Terminal::new())
@@ -96,6 +101,11 @@ pub(crate) trait Format: Sync {
     /// A session in the steps that its format counts, where they can be shown one by one.
     fn steps(&self, _opened: &Opened, _style: Style) -> Option<Vec<Step>> {
         None
+    }
+
+    /// Commands that go on from how a session of it stands, without the name of the program.
+    fn next(&self, _conversation: &Conversation) -> Vec<String> {
+        Vec::new()
     }
 
     /// What each of its steps cost, a row each.

@@ -51,7 +51,7 @@ fn c_a_handoff_goes_on_and_final_ends_at_once() {
 
 #[test]
 fn d_and_5_malformed_json_is_shown_as_it_came_and_ends_it() {
-    let run = collaborate(&Folder::new(), "Tell me in prose what you think.", &[]);
+    let run = collaborate(&Folder::new(), "Tell me in prose what you think.", &["-v"]);
     assert_eq!((run.status, run.reason()), (0, "malformed_reply"));
     let raw = "claude (message): Certainly! I would rather tell you in prose: the plan is good, and gpt should look at it next.";
     assert_eq!(run.said()[1], raw);

@@ -7,11 +7,13 @@ mod chorus;
 mod crash;
 mod delete;
 mod discussion;
+mod doctor;
 mod folder;
 mod layout;
 #[cfg(feature = "local")]
 mod local;
 mod memory;
+mod models;
 mod money;
 mod offers;
 mod owners;
@@ -20,5 +22,9 @@ mod scene;
 mod server;
 mod sessions;
 mod stage;
+mod templates;
+#[cfg(unix)]
+mod terminal;
 mod unread;
 mod why;
+mod words;

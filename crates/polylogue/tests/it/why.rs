@@ -33,7 +33,8 @@ fn a_character_says_why_out_of_the_scene_which_stays_as_it_was() {
     assert!(why.result()["costs"]["byAgent"]["bob"]["calls"] == 1, "it costs like any other");
 
     // It was asked with its own thread as it was then: head, prompt and reply.
-    let (then, now) = (request(&folder, &id, "1"), request(&folder, "last", "2"));
+    let asked = why.result()["sessionId"].as_str().unwrap();
+    let (then, now) = (request(&folder, &id, "1"), request(&folder, asked, "2"));
     assert_eq!((&now["system"], &now["isExact"]), (&then["system"], &json!(true)));
     let thread = now["thread"].as_array().unwrap();
     assert_eq!(thread[0], json!({"role": "user", "text": then["prompt"]}));

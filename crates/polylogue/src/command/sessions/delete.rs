@@ -1,7 +1,7 @@
 //! `polylogue sessions delete`.
 
 use std::{
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, BufRead, IsTerminal},
     process::ExitCode,
     time::Duration,
 };
@@ -92,16 +92,16 @@ pub(super) async fn run(
 
 fn is_confirmed(sessions: usize) -> bool {
     let (what, them) = if sessions == 1 { ("this session", "its") } else { ("these sessions", "their") };
-    print!("Delete {what}, with {them} clips and files, for good? [y/N] ");
+    output::question(format!("Delete {what}, with {them} clips and files, for good? [y/N] "));
     let mut answer = String::new();
-    let is_read = io::stdout().flush().is_ok() && io::stdin().lock().read_line(&mut answer).is_ok();
+    let is_read = io::stdin().lock().read_line(&mut answer).is_ok();
     is_read && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
 }
 
 fn told(common: &Common, summary: &Summary, problem: Option<&str>) {
     let id = summary.id.to_string();
     match (common.json, problem) {
-        (true, _) => output::line(json!({"sessionId": id, "deleted": problem.is_none(), "problem": problem})),
+        (true, _) => output::json(&json!({"sessionId": id, "deleted": problem.is_none(), "problem": problem})),
         (false, None) => output::line(format!("Deleted {}  {}", &id[..8], list::shortened(&summary.title))),
         (false, Some(problem)) => {
             output::line(format!("Kept    {}  {}: {problem}", &id[..8], list::shortened(&summary.title)));

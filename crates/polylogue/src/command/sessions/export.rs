@@ -9,7 +9,14 @@ use polylogue_core::{
 };
 use polylogue_providers::speech::{AudioFormat, mix};
 
-use crate::{args::Form, config::Config, engine::Engine, failure::Failure, output};
+use crate::{
+    args::Form,
+    config::Config,
+    engine::Engine,
+    failure::Failure,
+    output,
+    printable::{in_json, printable},
+};
 
 pub(super) async fn run(
     config: &Config,
@@ -20,14 +27,15 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     let text = match form {
-        Form::Txt => projection::plain_text(&conversation),
-        Form::Md => projection::markdown(&conversation),
+        // A file that people read steers their terminal no more than what is printed does.
+        Form::Txt => printable(&projection::plain_text(&conversation)).into_owned(),
+        Form::Md => printable(&projection::markdown(&conversation)).into_owned(),
         Form::Json => {
             let json = serde_json::to_string_pretty(&engine.hub.outcome(&conversation).await?);
-            format!("{}\n", json.expect("a result has string keys"))
+            format!("{}\n", in_json(json.expect("a result has string keys")))
         }
-        Form::Vtt => projection::vtt(&heard(&conversation)),
-        Form::Srt => projection::srt(&heard(&conversation)),
+        Form::Vtt => printable(&projection::vtt(&heard(&conversation))).into_owned(),
+        Form::Srt => printable(&projection::srt(&heard(&conversation))).into_owned(),
         Form::Wav => return sound(config, &conversation, AudioFormat::Wav, out).await,
         Form::Mp3 => return sound(config, &conversation, AudioFormat::Mp3, out).await,
         Form::Opus => return sound(config, &conversation, AudioFormat::Opus, out).await,

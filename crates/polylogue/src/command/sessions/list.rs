@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use polylogue_runtime::port::Summary;
 use serde_json::json;
 
-use crate::{args::Common, engine::Engine, failure::Failure, output, view::Style};
+use crate::{args::Common, engine::Engine, failure::Failure, output, printable::fitted, view::Style};
+
+/// From how many columns on a session is one row.
+const WIDE: usize = 90;
 
 /// How much of a title is shown.
 const TITLE_CHARS: usize = 48;
@@ -35,6 +38,11 @@ pub(super) fn print_row(summary: &Summary, style: Style) {
     let when = summary.last_at.to_string();
     let unended = if summary.is_left_alone() { "left alone" } else { summary.status().as_str() };
     let state = summary.reason.as_ref().map_or(unended, |reason| reason.as_str());
+    if style.is_rich() && style.width() < WIDE {
+        let head = format!("{}  {}", style.bold(&id[..8]), style.dim(&when[..16].replace('T', " ")));
+        output::line(format!("{head}  {}  {state}", summary.format));
+        return output::line(format!("  {}", fitted(&summary.title, style.width().saturating_sub(2))));
+    }
     output::line(format!(
         "{}  {}  {:<13}  {:<15}  {}",
         style.bold(&id[..8]),
@@ -54,7 +62,7 @@ pub(super) fn shortened(title: &str) -> String {
 }
 
 fn print_json(summary: &Summary) {
-    output::line(json!({
+    output::json(&json!({
         "sessionId": summary.id,
         "format": summary.format,
         "title": summary.title,

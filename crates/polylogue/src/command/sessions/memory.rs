@@ -26,7 +26,7 @@ pub(super) async fn run(
     let memories = find(engine, character, story).await?;
     match forget {
         None if common.json => {
-            memories.iter().zip(1..).for_each(|(memory, number)| output::line(as_json(memory, number)))
+            memories.iter().zip(1..).for_each(|(memory, number)| output::json(&as_json(memory, number)))
         }
         None if memories.is_empty() => output::line(format!("{character} remembers nothing{}.", of_story(story))),
         None => {
@@ -37,7 +37,7 @@ pub(super) async fn run(
             let forgotten = chosen(&memories, which)?;
             engine.memories.forget(forgotten.iter().map(|memory| (memory.session, memory.seq)).collect()).await?;
             if common.json {
-                output::line(json!({"type": "forgotten", "memories": forgotten.len()}));
+                output::json(&json!({"type": "forgotten", "memories": forgotten.len()}));
             } else {
                 let count = forgotten.len();
                 let plural = if count == 1 { "y" } else { "ies" };
@@ -79,7 +79,7 @@ fn print(memory: &Memory, number: usize, style: Style) {
     let when = memory.at.to_string();
     let id = memory.session.to_string();
     let from = format!("{} · {} · {} · session {}", memory.title, memory.story, &when[..10], &id[..8]);
-    output::line(format!("{:>3}  {}", style.bold(&number.to_string()), style.dim(&from)));
+    output::line(format!("{}  {}", style.bold(&format!("{number:>3}")), style.dim(&from)));
     output::line(format!("{}\n", style.wrap(&memory.text, "     ")));
 }
 

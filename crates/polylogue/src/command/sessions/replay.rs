@@ -1,7 +1,7 @@
 //! `polylogue sessions replay`: a recorded session as it went. No model is called.
 
 use std::{
-    io::{BufRead, IsTerminal, Write, stderr, stdin},
+    io::{BufRead, IsTerminal, stderr, stdin},
     process::ExitCode,
     time::Duration,
 };
@@ -14,8 +14,10 @@ use crate::{
     config::Config,
     engine::Engine,
     failure::Failure,
+    follow::INTERRUPTED,
     format::{self, Step},
     output,
+    signals::Signals,
     view::Style,
 };
 
@@ -34,13 +36,23 @@ pub(super) async fn run(
     }
     let records = engine.hub.records(id).await?;
     let mut conversation = Conversation::replay(&records[..1])?;
+    let mut signals = Signals::new()?;
     let mut view = format::view(common, &conversation.stage().setup().format, config);
+    if stderr().is_terminal() && !common.json {
+        let style = Style::of_stdout();
+        let when = records[0].at.to_string()[..16].replace('T', " ");
+        let head = format!("session {} · as recorded on {when}", style.session(id));
+        output::notice(format!("{}\n", style.remark(&head)));
+    }
     view.open(&conversation);
     let mut last = records[0].at;
     for record in &records {
         if let Some(speed) = speed {
             let pause = Duration::from_millis(record.at.since(last)).div_f64(speed).min(LONGEST_PAUSE);
-            sleep(pause).await;
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = signals.next() => return Ok(ExitCode::from(INTERRUPTED)),
+            }
         }
         last = record.at;
         if record.seq > conversation.stage().head() {
@@ -81,8 +93,7 @@ pub(super) async fn steps(common: &Common, engine: &Engine, id: SessionId) -> Re
 
 /// Waits for Enter; anything that begins with q, and the end of the input, say that it is enough.
 fn is_going_on() -> bool {
-    // Where that cannot be shown, Enter works all the same.
-    let _ = write!(stderr().lock(), "Enter: next beat · q: enough ");
+    output::question("Enter: next beat · q: enough ");
     let mut answer = String::new();
     let read = stdin().lock().read_line(&mut answer);
     read.is_ok_and(|bytes| bytes > 0) && !answer.trim_start().starts_with(['q', 'Q'])

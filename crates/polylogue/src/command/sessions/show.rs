@@ -51,6 +51,9 @@ pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> 
     Ok(ExitCode::SUCCESS)
 }
 
+/// From how many columns on the costs are a table.
+const WIDE: usize = 90;
+
 /// A line with its number, which `--ask` takes, and its record, which `fork --at` takes.
 fn print_line(line: &Line, conversation: &Conversation, style: Style) {
     let numbers = format!("line {}, record {}", line.id, line.seq);
@@ -69,6 +72,12 @@ fn print_costs(conversation: &Conversation, status: Status, style: Style) {
     let costs = Costs::of(conversation);
     for (agent, cost) in &costs.by_agent {
         let usd = cost.estimated_usd.map_or("price unknown".to_owned(), |usd| usd.to_string());
+        if style.is_rich() && style.width() < WIDE {
+            let tokens =
+                format!("{} in ({} cached), {} out", cost.input_tokens, cost.cached_tokens, cost.output_tokens);
+            output::line(format!("{}: {} calls, {tokens}, {usd}", agent.as_str(), cost.calls));
+            continue;
+        }
         output::line(format!(
             "{:<16} {:>4} calls  {:>9} in  {:>9} cached  {:>9} out  {usd}",
             agent.as_str(),
@@ -113,7 +122,7 @@ pub(super) async fn request(
             "sampling": request.sampling,
             "reply": insight.reply,
         });
-        output::line(object);
+        output::json(&object);
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();

@@ -9,7 +9,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Setup,
+    Conversation, Reason, Setup,
     format::{
         Format as _,
         chorus::{Manifest, Settings},
@@ -41,11 +41,12 @@ use crate::{
     house::{ThisHouse, refusal},
     speech,
     view::View,
+    words,
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the voices are to answer
+    /// What the voices are to answer, `-` for standard input, or `@FILE`
     message: String,
     /// Who sits where, N from 1 to 6 [default: six seats for the agents that there are]
     #[arg(long, value_name = "N=AGENT", value_parser = slot)]
@@ -61,7 +62,8 @@ fn slot(text: &str) -> Result<(u8, String), String> {
     Ok((number.ok_or("the slots are numbered from 1 to 6")?, agent.trim().to_owned()))
 }
 
-pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(common: &Common, mut args: Args) -> Result<ExitCode, Failure> {
+    args.message = words::given(args.message)?;
     let config = Config::read(common.config.as_deref())?;
     let engine = Engine::open(common, &config)?;
     if let Some(session) = &args.session {
@@ -143,6 +145,11 @@ impl Format for Chorus {
     /// Several speak at once.
     fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
         Box::new(Lanes::new())
+    }
+
+    fn next(&self, conversation: &Conversation) -> Vec<String> {
+        let has_completed = conversation.stage().ended() == Some(Reason::COMPLETED);
+        has_completed.then(|| "chorus \"…\" --session last".to_owned()).into_iter().collect()
     }
 
     fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {

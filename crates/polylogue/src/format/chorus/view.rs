@@ -1,12 +1,7 @@
 //! A chorus on a terminal: turn by turn on standard output, and a lane for every slot on standard error.
 
-use std::{
-    collections::BTreeMap,
-    io::{IsTerminal, stderr},
-    time::Duration,
-};
+use std::collections::BTreeMap;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use polylogue_core::{
     Conversation, Event, Record,
     format::chorus::{Decision, Phase, Settings, Slot},
@@ -17,13 +12,17 @@ use polylogue_core::{
 
 use crate::{
     output,
-    view::{Style, View, costs_in_words},
+    printable::{filled, fitted, tail},
+    view::{StatusLine, Style, View, clips_in_words, costs_in_words, opening},
 };
+
+/// How much of an agent's name a lane begins with.
+const NAME_COLUMNS: usize = 12;
 
 pub(super) struct Lanes {
     style: Style,
-    /// The lanes, on standard error; hidden unless that is a terminal.
-    status: ProgressBar,
+    /// The lanes.
+    status: StatusLine,
     /// What each slot is doing, by the name of its agent.
     doing: BTreeMap<AgentId, Doing>,
     shown_lines: usize,
@@ -41,15 +40,12 @@ enum Doing {
 
 impl Lanes {
     pub(super) fn new() -> Lanes {
-        let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let status = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
-        status.set_style(style.tick_chars("·•●• "));
-        Lanes { style: Style::of_stdout(), status, doing: BTreeMap::new(), shown_lines: 0, turn: 0 }
+        Lanes { style: Style::of_stdout(), status: StatusLine::new(), doing: BTreeMap::new(), shown_lines: 0, turn: 0 }
     }
 
-    fn print(&self, text: &str) {
-        self.status.suspend(|| output::line(text));
+    /// Something that is no line of the conversation.
+    fn aside(&self, text: &str) {
+        output::line(format!("{}\n", self.style.remark(text)));
     }
 
     /// Says which turn it is, once.
@@ -61,7 +57,7 @@ impl Lanes {
                 Phase::Comment => "comment",
                 Phase::Reply => "reply",
             };
-            self.print(&self.style.dim(&format!("— turn {}: {what} —\n", Phase::at(turn).index())));
+            output::line(self.style.dim(&format!("— turn {}: {what} —\n", Phase::at(turn).index())));
         }
     }
 
@@ -69,13 +65,13 @@ impl Lanes {
         match decision {
             Decision::SlotFailed { slot, message, .. } => {
                 self.doing.insert(slot.agent(), Doing::Failed);
-                self.print(&self.style.dim(&format!("[slot {slot} falls out: {message}]\n")));
+                self.aside(&format!("[slot {slot} falls out: {message}]"));
             }
             Decision::TurnBegun { .. } => self.doing.values_mut().for_each(|doing| *doing = Doing::Out),
             Decision::Routed { target, dropped, .. } if !dropped.is_empty() => {
                 let dropped: Vec<String> = dropped.iter().map(ToString::to_string).collect();
-                let note = format!("[not passed on to slot {target}: the comments of {}]\n", dropped.join(", "));
-                self.print(&self.style.dim(&note));
+                let note = format!("[not passed on to slot {target}: the comments of {}]", dropped.join(", "));
+                self.aside(&note);
             }
             Decision::Routed { .. }
             | Decision::Reasked { .. }
@@ -86,26 +82,28 @@ impl Lanes {
     }
 
     fn show_lanes(&self, conversation: &Conversation) {
-        let width = self.style.width().saturating_sub(24).max(10);
-        let made = conversation.stage().transcript().lines().iter().filter(|line| is_made(line)).count();
+        let width = self.style.width().saturating_sub(NAME_COLUMNS + 8).max(10);
         let costs = costs_in_words(&Costs::of(conversation));
-        let mut text = format!("turn {} of 3 · ♪ {made} · {costs}", Phase::at(self.turn.max(1)).index());
+        let clips = clips_in_words(conversation).map(|clips| format!(" · {clips}")).unwrap_or_default();
+        let mut lanes = vec![format!("turn {} of 3{clips} · {costs}", Phase::at(self.turn.max(1)).index())];
+        let is_at_work = |doing: &Doing| matches!(doing, Doing::Thinking(_) | Doing::WaitingFor(_));
+        if !self.doing.values().any(is_at_work) {
+            // All is said, and what is left to do is in the first line.
+            return self.status.show(&lanes);
+        }
         for slot in slots(conversation) {
             let state = match self.doing.get(&slot.slot_id.agent()) {
                 None | Some(Doing::Out) => String::new(),
                 Some(Doing::Done) => "✓".to_owned(),
                 Some(Doing::Failed) => "✗".to_owned(),
                 Some(Doing::WaitingFor(what)) => format!("waits for {what}"),
-                Some(Doing::Thinking(arriving)) => {
-                    let said = arriving.split_whitespace().collect::<Vec<_>>().join(" ");
-                    let skip = said.chars().count().saturating_sub(width);
-                    format!("… {}", said.chars().skip(skip).collect::<String>())
-                }
+                Some(Doing::Thinking(arriving)) if arriving.is_empty() => "thinking".to_owned(),
+                Some(Doing::Thinking(arriving)) => tail(arriving, width),
             };
-            let agent: String = slot.agent_id.as_str().chars().take(16).collect();
-            text += &format!("\n  {} {agent:<16} {}", slot.slot_id, self.style.dim(&state));
+            let agent = filled(&fitted(slot.agent_id.as_str(), NAME_COLUMNS), NAME_COLUMNS);
+            lanes.push(format!("{} {agent} {}", slot.slot_id, self.style.dim(&state)));
         }
-        self.status.set_message(text);
+        self.status.show(&lanes);
     }
 
     fn show(&mut self, line: &Line, conversation: &Conversation) {
@@ -122,7 +120,7 @@ impl Lanes {
             }
         };
         let name = self.style.name(&line.speaker, &shown, conversation);
-        self.print(&format!("{name}\n{}\n", self.style.wrap(&line.text, "  ")));
+        output::line(format!("{name}\n{}\n", self.style.wrap(&line.text, "  ")));
     }
 }
 
@@ -135,17 +133,18 @@ fn is_made(line: &Line) -> bool {
 }
 
 impl View for Lanes {
+    fn tell(&mut self, conversation: &Conversation) {
+        opening::tell(conversation, self.style, |agent| {
+            let slot = slots(conversation).iter().find(|slot| slot.slot_id.agent() == agent.name);
+            slot.map_or(agent.name.as_str(), |slot| slot.agent_id.as_str())
+        });
+    }
+
     fn open(&mut self, conversation: &Conversation) {
         let stage = conversation.stage();
         // What was said before is not said again.
         self.shown_lines = if stage.head().0 > 1 { stage.transcript().lines().len() } else { 0 };
-        self.status.enable_steady_tick(Duration::from_millis(150));
-        let hint = format!("session {} · Ctrl-C stops", stage.setup().id);
-        self.status.suspend(|| {
-            if stderr().is_terminal() {
-                output::notice(format!("{}\n", self.style.dim(&hint)));
-            }
-        });
+        self.status.start();
     }
 
     fn record(&mut self, record: &Record, conversation: &Conversation) {
@@ -163,7 +162,7 @@ impl View for Lanes {
                 }
             }
             Event::ClipFailed { line, error } => {
-                self.print(&self.style.dim(&format!("[line {line} is not heard: {error}]\n")));
+                self.aside(&format!("[line {line} is not heard: {error}]"));
             }
             _ => {}
         }
@@ -194,15 +193,21 @@ impl View for Lanes {
         self.show_lanes(conversation);
     }
 
+    fn stopping(&mut self) {
+        self.status.stopping();
+    }
+
     fn close(&mut self, conversation: &Conversation) {
-        self.status.finish_and_clear();
+        self.status.clear();
         let stage = conversation.stage();
         let state = stage.ended().map_or("unfinished".to_owned(), |reason| format!("ended: {reason}"));
         let lines = stage.transcript().lines();
         let spoken = lines.iter().filter(|line| line.kind != LineKind::USER).count();
         let clips = lines.iter().filter(|line| is_made(line)).count();
         let costs = costs_in_words(&Costs::of(conversation));
-        let end = format!("{state} · {spoken} lines, {clips} clips · {costs} · session {}", stage.setup().id);
-        output::line(self.style.dim(&end));
+        let session = self.style.session(stage.setup().id);
+        output::line(
+            self.style.remark(&format!("{state} · {spoken} lines, {clips} clips · {costs} · session {session}")),
+        );
     }
 }

@@ -24,12 +24,12 @@ use crate::{
     follow::follow,
     format,
     house::{ThisHouse, refusal},
-    speech,
+    speech, words,
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the agents are to do
+    /// What the agents are to do, `-` for standard input, or `@FILE`
     goal: String,
     /// Who takes part [default: gpt,claude]
     #[arg(long, value_name = "AGENT,AGENT", value_delimiter = ',')]
@@ -46,7 +46,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let config = Config::read(common.config.as_deref())?;
     let engine = Engine::open(common, &config)?;
     let Args { goal, between, start: speaker, max_rounds } = args;
-    let wish = Wish { goal, between, speaker, max_rounds, ..Wish::default() };
+    let wish = Wish { goal: words::given(goal)?, between, speaker, max_rounds, ..Wish::default() };
     let setup = setup::setup(wish, common, &config, &engine)?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;

@@ -33,6 +33,7 @@ use crate::{
     house::{ThisHouse, refusal},
     output, speech,
     view::{Style, View},
+    words,
 };
 
 #[derive(Debug, clap::Subcommand)]
@@ -42,7 +43,7 @@ pub(crate) enum Args {
         /// What it is called
         #[arg(long, value_name = "TITLE")]
         title: String,
-        /// What it is about, in more words
+        /// What it is about, in more words, `-` for standard input, or `@FILE`
         #[arg(long, value_name = "TEXT")]
         topic: Option<String>,
         /// Who takes part, in the order in which they speak: manager, leader or specialist with an agent, or
@@ -57,6 +58,7 @@ pub(crate) enum Args {
     Say {
         /// The discussion: its id, the beginning of it, or `last`
         id: String,
+        /// The words, `-` for standard input, or `@FILE`
         text: String,
         /// Who speaks [default: whose turn it is]
         #[arg(long = "as", value_name = "PERSON")]
@@ -81,6 +83,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
                 return Err(Failure::request(NOBODY));
             }
             let participants = participants.into_iter().map(|written| seat(written)).collect();
+            let topic = topic.map(words::given).transpose()?;
             let request = DiscussionRequest { title, topic, participants, max_rounds };
             let setup = setup::setup(request, common, &config, &engine)?;
             if setup.speech {
@@ -91,7 +94,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
             follow(&engine, id, Seq::START, view.as_mut()).await
         }
         Args::Say { id, text, person } => {
-            let id = engine.find(&id).await?;
+            let (id, text) = (engine.find(&id).await?, words::given(text)?);
             let conversation = a_discussion(&engine, id).await?;
             let (who, seen) = (speaker(&conversation, person.as_deref())?, conversation.stage().head());
             let mut view = format::view(common, &conversation.stage().setup().format, &config);
@@ -209,6 +212,13 @@ impl Format for Discussion {
             participant.agent.iter().chain(model).try_for_each(|name| house.must_be_no_file(name))?;
         }
         setup::setup(request, &house.common, &house.config, &house.engine).map_err(refusal)
+    }
+
+    fn next(&self, conversation: &Conversation) -> Vec<String> {
+        match conversation.stage().is_waiting() {
+            true => vec!["discuss say last \"…\"".to_owned(), "discuss show last".to_owned()],
+            false => Vec::new(),
+        }
     }
 
     fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {

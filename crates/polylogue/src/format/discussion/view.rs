@@ -13,6 +13,10 @@ impl Turns {
 }
 
 impl View for Turns {
+    fn tell(&mut self, conversation: &Conversation) {
+        self.0.tell(conversation);
+    }
+
     fn open(&mut self, conversation: &Conversation) {
         self.0.open(conversation);
     }
@@ -33,6 +37,14 @@ impl View for Turns {
 
     fn delta(&mut self, ask: &AskId, text: &str, conversation: &Conversation) {
         self.0.delta(ask, text, conversation);
+    }
+
+    fn waiting(&mut self, ask: &AskId, what: Option<&str>, conversation: &Conversation) {
+        self.0.waiting(ask, what, conversation);
+    }
+
+    fn stopping(&mut self) {
+        self.0.stopping();
     }
 
     fn close(&mut self, conversation: &Conversation) {

@@ -1,16 +1,22 @@
 //! Reads a scene file: JSON, YAML or TOML, by the ending of its name.
 
-use std::path::Path;
+use std::{io::stdin, path::Path};
 
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, words};
 
 /// The largest scene file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The file as a value. What it says is looked at elsewhere.
 pub(crate) fn read(path: &Path) -> Result<Value, Failure> {
+    if path == Path::new("-") {
+        let text = words::from(&mut stdin().lock(), "standard input")?;
+        // JSON has better errors, and what is no JSON may be YAML.
+        let parse = if text.trim_start().starts_with('{') { json } else { yaml };
+        return parse(&text).map_err(|problem| Failure::config(format!("the scene on standard input: {problem}")));
+    }
     let bad = |problem: String| Failure::config(format!("the scene file {}: {problem}", path.display()));
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     let parse: fn(&str) -> Result<Value, String> = match ending.as_deref() {
@@ -58,7 +64,21 @@ pub(super) fn yaml(text: &str) -> Result<Value, String> {
         let place = error.location().map(|at| format!(" (line {}, column {})", at.line(), at.column()));
         let problem = error.without_snippet().to_string();
         let first_line = problem.lines().next().unwrap_or_default();
-        format!("does not parse as YAML: {first_line}{}", place.unwrap_or_default())
+        let advice = error.location().and_then(|at| unquoted(text, usize::try_from(at.line()).ok()?));
+        format!("does not parse as YAML: {first_line}{}{}", place.unwrap_or_default(), advice.unwrap_or_default())
+    })
+}
+
+/// What to do about words with a colon in them, which YAML takes for another field.
+fn unquoted(text: &str, line: usize) -> Option<String> {
+    // The parser may notice it only on the line after.
+    let lines = [line.checked_sub(1), line.checked_sub(2)].into_iter().flatten();
+    lines.filter_map(|at| text.lines().nth(at)).find_map(|line| {
+        let (field, words) = line.trim().trim_start_matches("- ").split_once(": ")?;
+        let is_plain = !words.trim_start().starts_with(['"', '\'', '|', '>', '{', '[', '#']);
+        let has_colon = words.contains(": ") || words.trim_end().ends_with(':');
+        let quoted = words.trim().replace('\\', "\\\\").replace('"', "\\\"");
+        (is_plain && has_colon).then(|| format!("; words with a colon need quotes: {field}: \"{quoted}\""))
     })
 }
 

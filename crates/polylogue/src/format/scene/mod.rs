@@ -53,7 +53,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scene: a .json, .yaml or .toml file
+    /// The scene: a .json, .yaml or .toml file, or `-` for JSON or YAML on standard input
     file: PathBuf,
     /// Where the characters are, a Markdown file for each [default: .claude/agents]
     #[arg(long, value_name = "DIR")]
@@ -127,6 +127,10 @@ impl Format for Scene {
     fn line(&self, style: Style, line: &Line, conversation: &Conversation) -> Option<String> {
         let settings = conversation.stage().setup().format.settings()?;
         Some(view::in_style(style, line, settings, conversation))
+    }
+
+    fn next(&self, _: &Conversation) -> Vec<String> {
+        vec!["sessions replay last --step".to_owned()]
     }
 
     fn steps(&self, opened: &Opened, style: Style) -> Option<Vec<Step>> {

@@ -12,7 +12,11 @@ use polylogue_core::{
 };
 use serde::Deserialize;
 
-use crate::{format::keepsake::Keepsake, whole};
+use crate::{
+    format::keepsake::Keepsake,
+    printable::{in_json, printable},
+    whole,
+};
 
 /// The file that says which run the others are of.
 const METADATA: &str = "metadata.json";
@@ -43,12 +47,15 @@ impl Keepsake for Files {
 
     fn of(records: &[Record]) -> Option<Files> {
         let played = PlayedScene::of(records)?;
-        let transcript = SceneText::of(&played.conversation)?.to_string();
+        let transcript = printable(&SceneText::of(&played.conversation)?.to_string()).into_owned();
         let report = SceneReport::of(&played);
-        let metadata = serde_json::to_string_pretty(&report).expect("a report has string keys");
+        let metadata = in_json(serde_json::to_string_pretty(&report).expect("a report has string keys"));
         let run = Run { session_id: report.session_id.to_string(), started_at: report.started_at };
-        let texts =
-            [(METADATA, format!("{metadata}\n")), ("transcript.txt", transcript), ("debug.log", debug_log(records)?)];
+        let texts = [
+            (METADATA, format!("{metadata}\n")),
+            ("transcript.txt", transcript),
+            ("debug.log", printable(&debug_log(records)?).into_owned()),
+        ];
         Some(Files { name: played.settings.name.clone(), run, texts })
     }
 

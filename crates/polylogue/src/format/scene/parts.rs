@@ -71,7 +71,7 @@ impl House<'_> {
         }
         let configured = || {
             let table = self.config.agents.get(character.id.as_str());
-            table.map(|table| agents::model_of(table, self.config)).transpose()
+            table.map(|table| agents::chosen_model(table, self.config)).transpose().map(Option::flatten)
         };
         match character.model.as_deref() {
             None | Some("inherit") => configured(),

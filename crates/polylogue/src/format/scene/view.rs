@@ -3,31 +3,27 @@
 //! For a person it is set as a play; for a file or another program each line has the transcript's form.
 
 use std::{
-    collections::BTreeMap,
-    io::{IsTerminal, stderr},
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use polylogue_core::{
     Conversation, Event, Record,
     format::scene::{Decision, Entry, Settings, beats_over, entry, kind, purpose, reason, titled},
     id::{AgentId, AskId},
     line::{Line, Speaker},
     projection::Costs,
-    setup::ModelRef,
 };
 
 use crate::{
     output,
-    view::{Style, View, costs_in_words},
+    view::{StatusLine, Style, View, clips_in_words, costs_in_words, opening},
 };
 
 pub(super) struct Scene {
     style: Style,
-    /// Who is thinking, on standard error; hidden unless that is a terminal.
-    status: ProgressBar,
+    /// Who is thinking.
+    status: StatusLine,
     /// Where the files of the scene are.
     folder: Option<PathBuf>,
     shown_lines: usize,
@@ -36,23 +32,27 @@ pub(super) struct Scene {
     beat: u32,
     progress: Option<u8>,
     thinking: Vec<AskId>,
+    /// Of those, whose words have begun to arrive.
+    writing: BTreeSet<AskId>,
     /// Who waits before a model works on it, and for what.
     waiting: BTreeMap<AskId, String>,
 }
 
 impl Scene {
     pub(super) fn new(folder: Option<PathBuf>) -> Scene {
-        let target = if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let status = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
-        status.set_style(style.tick_chars("·•●• "));
-        let style = Style::of_stdout();
-        let (thinking, waiting) = (Vec::new(), BTreeMap::new());
-        Scene { style, status, folder, shown_lines: 0, announced: None, beat: 0, progress: None, thinking, waiting }
-    }
-
-    fn print(&self, text: &str) {
-        self.status.suspend(|| output::line(text));
+        let (style, status) = (Style::of_stdout(), StatusLine::new());
+        Scene {
+            style,
+            status,
+            folder,
+            shown_lines: 0,
+            announced: None,
+            beat: 0,
+            progress: None,
+            thinking: Vec::new(),
+            writing: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+        }
     }
 
     /// Says which beat it is, before the first that is seen of it.
@@ -62,20 +62,20 @@ impl Scene {
         }
         self.announced = Some(self.beat);
         let progress = self.progress.map(|progress| format!(" · {progress}% there")).unwrap_or_default();
-        self.print(&self.style.dim(&format!("── beat {}{progress} ──\n", self.beat)));
+        output::line(self.style.dim(&format!("── beat {}{progress} ──\n", self.beat)));
     }
 
     fn show(&mut self, line: &Line, conversation: &Conversation) {
         self.announce();
         if let Some(settings) = settings(conversation) {
-            self.print(&in_style(self.style, line, settings, conversation));
+            output::line(in_style(self.style, line, settings, conversation));
         }
     }
 
     fn aside(&mut self, text: &str) {
         self.announce();
-        let text = if self.style.is_rich() { format!("{}\n", self.style.dim(text)) } else { format!("[{text}]\n") };
-        self.print(&text);
+        let text = if self.style.is_rich() { self.style.remark(text) } else { format!("[{text}]") };
+        output::line(format!("{text}\n"));
     }
 
     fn decision(&mut self, decision: &Decision, conversation: &Conversation) {
@@ -108,37 +108,45 @@ impl Scene {
     fn show_status(&self, conversation: &Conversation) {
         let Some(settings) = settings(conversation) else { return };
         let judging = self.thinking.iter().any(|ask| ask.purpose == purpose::JUDGE);
-        let names: Vec<&str> = self.thinking.iter().map(|ask| settings.name_of(&ask.agent)).collect();
-        // One who waits holds up the others: that is what there is to know.
-        let waits = self.thinking.iter().find_map(|ask| Some((ask, self.waiting.get(ask)?)));
-        let waits =
-            waits.map(|(ask, what)| format!("{} waits for {what}", self.style.bold(settings.name_of(&ask.agent))));
-        let doing = waits.unwrap_or_else(|| match (names.as_slice(), judging) {
-            ([], _) => "…".to_owned(),
-            (_, true) => "the moderator judges the beat".to_owned(),
-            ([one], false) => format!("{} is thinking", self.style.bold(one)),
-            (_, false) => format!("{} are thinking", self.style.bold(&names.join(", "))),
-        });
+        let (waiting, others): (Vec<&AskId>, Vec<&AskId>) =
+            self.thinking.iter().partition(|ask| self.waiting.contains_key(*ask));
+        let (writing, thinking): (Vec<&AskId>, Vec<&AskId>) =
+            others.into_iter().partition(|ask| self.writing.contains(*ask));
+        let group = |asks: &[&AskId], doing: &str| {
+            let names: Vec<&str> = asks.iter().map(|ask| settings.name_of(&ask.agent)).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            (!names.is_empty()).then(|| format!("{} {verb} {doing}", self.style.bold(&names.join(", "))))
+        };
+        // One who waits holds up the others: that is what there is to know first.
+        let why = waiting.first().and_then(|ask| self.waiting.get(*ask));
+        let waits = why.and_then(|why| group(&waiting, &format!("waiting for {why}")));
+        let groups = match judging {
+            true => [waits.or_else(|| Some("the moderator judges the beat".to_owned())), None, None],
+            false => [waits, group(&writing, "writing"), group(&thinking, "thinking")],
+        };
+        let doing: Vec<String> = groups.into_iter().flatten().chain(clips_in_words(conversation)).collect();
+        let doing = if doing.is_empty() { "…".to_owned() } else { doing.join(" · ") };
         let costs = costs_in_words(&Costs::of(conversation));
-        self.status.set_message(format!("{doing} · beat {} of at most {} · {costs}", self.beat, settings.max_beats));
+        let status = format!("{doing} · beat {} of at most {} · {costs}", self.beat, settings.max_beats);
+        self.status.show(&[status]);
     }
 }
 
 impl View for Scene {
+    fn tell(&mut self, conversation: &Conversation) {
+        opening::tell(conversation, self.style, |agent| name_of(&agent.name, conversation));
+    }
+
     fn open(&mut self, conversation: &Conversation) {
         let stage = conversation.stage();
         // What was said before is not said again.
         let has_past = stage.head().0 > 1;
         self.shown_lines = if has_past { stage.transcript().lines().len() } else { 0 };
         self.beat = beats_over(conversation);
-        self.status.enable_steady_tick(Duration::from_millis(150));
+        self.status.start();
         let Some(settings) = settings(conversation) else { return };
-        if stderr().is_terminal() {
-            let hint = format!("{}\nsession {} · Ctrl-C stops", played_by(conversation), stage.setup().id);
-            self.status.suspend(|| output::notice(format!("{}\n", self.style.dim(&hint))));
-        }
         if !has_past {
-            self.print(&self.heading(settings, conversation));
+            output::line(self.heading(settings, conversation));
         }
     }
 
@@ -177,7 +185,15 @@ impl View for Scene {
         self.show_status(conversation);
     }
 
-    fn delta(&mut self, _: &AskId, _: &str, _: &Conversation) {}
+    fn void(&mut self, ask: &AskId) {
+        self.writing.remove(ask);
+    }
+
+    fn delta(&mut self, ask: &AskId, _: &str, conversation: &Conversation) {
+        if self.writing.insert(ask.clone()) {
+            self.show_status(conversation);
+        }
+    }
 
     fn waiting(&mut self, ask: &AskId, what: Option<&str>, conversation: &Conversation) {
         match what {
@@ -187,8 +203,12 @@ impl View for Scene {
         self.show_status(conversation);
     }
 
+    fn stopping(&mut self) {
+        self.status.stopping();
+    }
+
     fn close(&mut self, conversation: &Conversation) {
-        self.status.finish_and_clear();
+        self.status.clear();
         let stage = conversation.stage();
         let state = match stage.ended() {
             Some(reason::GOAL_ACHIEVED) => "The goal is reached".to_owned(),
@@ -197,11 +217,11 @@ impl View for Scene {
         };
         let beats = beats_over(conversation);
         let costs = costs_in_words(&Costs::of(conversation));
-        output::line(self.style.dim(&format!("{state} · {beats} beats · {costs}")));
+        output::line(self.style.remark(&format!("{state} · {beats} beats · {costs}")));
         let folder = self.folder.as_ref().filter(|_| stage.ended().is_some());
         let transcript = folder.map(|folder| format!(" · {}", folder.join("transcript.txt").display()));
-        let place = format!("session {}{}", stage.setup().id, transcript.unwrap_or_default());
-        output::line(self.style.dim(&place));
+        let place = format!("session {}{}", self.style.session(stage.setup().id), transcript.unwrap_or_default());
+        output::line(self.style.remark(&place));
     }
 }
 
@@ -249,22 +269,8 @@ pub(crate) fn in_style(style: Style, line: &Line, settings: &Settings, conversat
             }
         }
         Entry::Event(text) => format!("{}\n", style.italic(&style.wrap(&text, "  "))),
-        Entry::System(text) => format!("{}\n", style.dim(&format!("[{text}]"))),
+        Entry::System(text) => format!("{}\n", style.remark(&format!("[{text}]"))),
     }
-}
-
-/// Who plays whom.
-fn played_by(conversation: &Conversation) -> String {
-    let mut by_model: Vec<(&ModelRef, Vec<&str>)> = Vec::new();
-    for agent in conversation.stage().cast().everyone() {
-        let name = name_of(&agent.name, conversation);
-        match by_model.iter_mut().find(|(model, _)| **model == agent.model) {
-            Some((_, names)) => names.push(name),
-            None => by_model.push((&agent.model, vec![name])),
-        }
-    }
-    let played = by_model.iter().map(|(model, names)| format!("{}: {model}", names.join(", ")));
-    played.collect::<Vec<_>>().join("\n")
 }
 
 fn name_in<'a>(line: &'a Line, settings: &'a Settings) -> &'a str {

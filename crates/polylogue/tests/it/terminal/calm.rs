@@ -1,0 +1,139 @@
+//! What a person sees of a run: no log, one line of who plays whom, what is waited for, and what to do next.
+
+use super::Seen;
+use crate::folder::{Folder, example, example_config};
+
+/// Two agents that need no price, and what they say.
+fn folder(replies: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("replies.yaml", replies);
+    let agents = "[agents.gpt]\nmodel = \"script/replies.yaml\"\n[agents.claude]\nmodel = \"script/replies.yaml\"\n";
+    folder.write("polylogue.toml", agents);
+    folder
+}
+
+#[test]
+fn no_log_line_is_in_a_person_s_face() {
+    let folder = folder("replies: [{reply: This is no JSON.}]");
+    for columns in [60, 120] {
+        let seen = Seen::of(&folder, columns, &["collaborate", "Go."]);
+        let text = seen.text();
+        assert_eq!(seen.status, 0, "{text}");
+        assert!(!text.contains("WARN") && !text.contains("INFO"), "{text}");
+        assert_eq!(text.matches("gpt, claude: script/replies.yaml").count(), 1, "{text}");
+    }
+    let plain = folder.output(&["collaborate", "Go."]);
+    assert_eq!(String::from_utf8(plain.stderr).unwrap(), "", "a program's standard error is quiet");
+    let verbose = folder.output(&["collaborate", "Go.", "-v"]);
+    let log = String::from_utf8(verbose.stderr).unwrap();
+    assert!(log.contains(" WARN ") && !log.contains('\u{1b}'), "coloured only on a terminal: {log}");
+}
+
+#[test]
+fn what_there_is_to_know_of_a_model_is_said_once() {
+    let folder = Folder::new();
+    let provider = "[providers.far]\nkind = \"openai\"\nbase_url = \"https://far.invalid/v1\"\n";
+    folder.write(
+        "polylogue.toml",
+        &format!("{provider}[agents.gpt]\nmodel = \"far/some\"\n[agents.claude]\nmodel = \"far/some\"\n"),
+    );
+    let seen = Seen::of(&folder, 120, &["collaborate", "Go."]);
+    let text = seen.text();
+    assert_eq!(text.matches("nobody knows what far/some costs").count(), 1, "{text}");
+    assert!(!text.contains("WARN"), "{text}");
+}
+
+#[test]
+fn waiting_is_told_as_it_is() {
+    let folder = folder(
+        "replies:\n- {agent: gpt, pace: 20ms, fail: {kind: overloaded, times: 1, retry_after: 1s}, reply: \
+         {message: 'A few words 👩‍🚀 and 雪.', handoff: {to: claude, task: Go on.}}}\n\
+         - {reply: {message: Done., final: true}}\n",
+    );
+    for columns in [60, 120] {
+        let seen = Seen::of(&folder, columns, &["collaborate", "Go."]);
+        for part in ["is thinking", "waiting for script, trying again in 1 s", "is writing"] {
+            assert!(seen.raw.contains(part), "`{part}` is not in: {:?}", seen.raw);
+        }
+        let text = seen.text();
+        assert!(!text.contains("is thinking") && !text.contains("is writing"), "nothing is left of it: {text}");
+        assert!(text.contains("A few words 👩‍🚀 and 雪."), "{text}");
+    }
+}
+
+#[test]
+fn the_end_says_what_to_do_next() {
+    let folder = folder("replies: [{reply: {message: Well., handoff: {to: claude, task: Go on.}}}]");
+    let go = ["collaborate", "Go.", "--between", "gpt,claude", "--max-rounds", "2"];
+    let text = Seen::of(&folder, 120, &go).text();
+    assert!(text.contains("polylogue sessions resume last --max-rounds 4"), "{text}");
+    assert!(text.contains("polylogue sessions replay last"), "{text}");
+    // Whoever follows the advice finds it good.
+    let resumed = folder.run(&["sessions", "resume", "last", "--max-rounds", "4"]);
+    assert_eq!((resumed.status, resumed.reason()), (0, "cap_reached"));
+    let piped = String::from_utf8(folder.output(&go).stdout).unwrap();
+    assert!(!piped.contains("polylogue sessions"), "only on a terminal: {piped}");
+
+    let new = ["discuss", "new", "--title", "T", "--participant", "user", "--participant", "manager=gpt"];
+    let text = Seen::of(&folder, 60, &new).text();
+    assert!(text.contains("polylogue discuss say last \"…\""), "{text}");
+
+    let example = example_config();
+    let args = ["collaborate", "Write a fairy tale.", "--max-rounds", "1", "--config", &example];
+    let text = Seen::of(&folder, 60, &args).text();
+    let resume = format!("polylogue sessions resume last --max-rounds 2 --config {example}\n");
+    assert!(text.contains(&resume), "with what it was begun with: {text}");
+    assert!(text.contains("polylogue sessions replay last\n"), "which a replay does not need: {text}");
+}
+
+#[test]
+fn a_replay_looks_as_the_run_did() {
+    let (collaboration, chorus) = (example_config(), example("chorus/polylogue.toml"));
+    let (scene, stage, agents) =
+        (example("scenes/the-apology.yaml"), example("scenes/polylogue.toml"), example("scenes/agents"));
+    for args in [
+        &["collaborate", "Write a fairy tale. 👩‍🚀", "--config", &collaboration][..],
+        &["chorus", "What is a home? 雪", "--no-speech", "--config", &chorus],
+        &["scene", &scene, "--config", &stage, "--agents", &agents],
+    ] {
+        let folder = Folder::new();
+        let run = Seen::of(&folder, 80, args);
+        let replay = Seen::of(&folder, 80, &["sessions", "replay", "last"]);
+        assert_eq!((run.status, replay.status), (0, 0), "{}", run.text());
+        // Before it a run says who plays, and after it what to do next.
+        let lines = |seen: &Seen| -> Vec<String> {
+            let text = seen.text();
+            let lines = text.lines().skip_while(|line| !line.is_empty());
+            lines
+                .take_while(|line| !line.starts_with("next:") && !line.starts_with("files:"))
+                .map(str::to_owned)
+                .collect()
+        };
+        let (run, mut replayed) = (lines(&run), lines(&replay));
+        replayed.truncate(run.len());
+        assert_eq!(run, replayed);
+        assert!(run.len() > 20 && run.iter().any(|line| line.contains("tokens · $")), "{run:?}");
+    }
+}
+
+#[test]
+fn a_narrow_window_has_room_for_a_list() {
+    let folder = folder("replies: [{reply: {message: Done., final: true}}]");
+    let goal = "Work out together what becomes of the roof, the stairs and the kettle, and say when.";
+    folder.run(&["collaborate", goal]);
+    for columns in [60, 120] {
+        for args in [
+            &["sessions", "list"][..],
+            &["sessions", "show", "last"],
+            &["doctor"],
+            &["models", "list"],
+            &["voices", "list"],
+        ] {
+            let seen = Seen::of(&folder, columns, args);
+            assert_eq!(seen.status, 0, "{}", seen.text());
+            let too_long = |line: &&str| line.chars().count() > usize::from(columns);
+            let text = seen.text();
+            assert_eq!(text.lines().find(too_long), None, "{args:?} at {columns}");
+        }
+    }
+}
