@@ -107,12 +107,12 @@ fn unknown(name: &str) -> Failure {
 fn print_menu(style: Style) {
     let folder = cache::folder();
     let fitting = local::fitting(&folder);
-    output::line(format!("{}  {}", style.bold("embedded"), style.dim("polylogue models pull NAME")));
+    output::line(style.row("", "embedded", 12, "polylogue models pull NAME"));
     for offer in MENU {
-        let state = if local::is_pulled(offer, &folder) { "here" } else { "" };
-        let suits = if offer.name == fitting.name { "suits this machine" } else { "" };
-        let row = format!("  {:<22} {:>7}  {:<42} {:<5} {suits}", offer.name, offer.size(), offer.title, state);
-        output::line(row.trim_end());
+        let mut said = vec![offer.size(), offer.title.to_owned()];
+        said.extend(local::is_pulled(offer, &folder).then(|| "here".to_owned()));
+        said.extend((offer.name == fitting.name).then(|| "suits this machine".to_owned()));
+        output::line(style.row("  ", offer.name, 20, &said.join(", ")));
     }
 }
 
