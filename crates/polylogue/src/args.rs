@@ -155,6 +155,8 @@ pub(crate) enum Sessions {
         #[arg(long, value_name = "SEQ")]
         at: u64,
         #[command(flatten)]
+        otherwise: Otherwise,
+        #[command(flatten)]
         change: Change,
     },
     /// Remove some, with their clips and files; asks first on a terminal
@@ -210,6 +212,28 @@ fn forget(text: &str) -> Result<Forget, String> {
         "all" => Ok(Forget::All),
         _ => text.parse().map(Forget::Number).map_err(|_| "write the number of a memory, or all".to_owned()),
     }
+}
+
+/// How a fork goes on otherwise. `--model NAME=MODEL` gives one agent another model.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Otherwise {
+    /// What the line at that record reads instead
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) edit: Option<String>,
+    /// What the agents are told before their next turn
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Whom alone the note is for
+    #[arg(long, value_name = "NAME", requires = "note")]
+    pub(crate) to: Option<String>,
+    /// Who an agent is from there on, in the words of a file
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_file)]
+    pub(crate) persona: Vec<(String, PathBuf)>,
+}
+
+fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.split_once('=').ok_or("write it as NAME=FILE, for example bob=bob-in-love.md")?;
+    Ok((name.trim().to_owned(), PathBuf::from(file.trim())))
 }
 
 /// What may be different from here on.

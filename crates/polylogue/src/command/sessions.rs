@@ -2,6 +2,7 @@
 
 mod delete;
 mod export;
+mod fork;
 mod list;
 mod memory;
 mod replay;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 use polylogue_core::{
     id::{LineId, Seq, SessionId},
     money::Money,
-    setup::{Change, Limits, Recast},
+    setup::{Cast, Change, Limits, Recast},
 };
 
 use self::show::Behind;
@@ -65,9 +66,10 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
             engine.hub.resume(id, change).await?;
             follow(&engine, id, seen, view.as_mut()).await
         }
-        Sessions::Fork { id, at, change } => {
+        Sessions::Fork { id, at, otherwise, change } => {
             let id = engine.find(&id).await?;
             let change = to_change(common, &config, &engine, id, &change).await?;
+            let change = fork::otherwise(change, otherwise)?;
             let new_id = engine::new_session_id()?;
             let mut view = view(common, &config, &engine, id).await?;
             pull_voice(&config, &change).await;
@@ -125,15 +127,18 @@ async fn to_change(
     }
     let mut recast = Vec::new();
     if let Some(text) = &common.model {
-        let (model, price) = agents::model(text, engine)?;
+        // `NAME=MODEL` is for one of them.
+        let of_one = text.split_once('=').map(|(name, model)| (name.trim(), model.trim()));
+        let (model, price) = agents::model(of_one.map_or(text.as_str(), |(_, model)| model), engine)?;
         if price.is_none() && (needs_prices || config.limits.needs_prices()) {
             return Err(agents::unpriced(&model));
         }
-        recast.extend(stage.cast().everyone().map(|agent| Recast {
-            agent: agent.name.clone(),
-            model: model.clone(),
-            price,
-        }));
+        let is_meant = |name: &str| of_one.is_none_or(|(one, _)| one.eq_ignore_ascii_case(name));
+        let meant = stage.cast().everyone().filter(|agent| is_meant(agent.name.as_str()));
+        recast.extend(meant.map(|agent| Recast { agent: agent.name.clone(), model: model.clone(), price }));
+        if let (Some((name, _)), true) = (of_one, recast.is_empty()) {
+            return Err(nobody(name, stage.cast()));
+        }
     }
     Ok(Change {
         limits: (limits != now).then_some(limits),
@@ -142,4 +147,10 @@ async fn to_change(
         speech: common.speech_wish(),
         ..Change::default()
     })
+}
+
+/// Nobody of that name takes part.
+fn nobody(name: &str, cast: &Cast) -> Failure {
+    let names: Vec<&str> = cast.everyone().map(|agent| agent.name.as_str()).collect();
+    Failure::request(format!("`{name}` does not take part: there are {}", names.join(", ")))
 }

@@ -177,3 +177,45 @@ fn a_person_reads_plain_text() {
     let none = folder.run(&["sessions", "show", &id, "--ask", "1"]);
     assert_eq!(none.status, 2);
 }
+
+#[test]
+fn a_fork_goes_on_otherwise_as_its_flags_say() {
+    let folder = Folder::new();
+    folder.write(
+        "polylogue.toml",
+        "[agents.gpt]\nmodel = \"script/one.yaml\"\n[agents.claude]\nmodel = \"script/one.yaml\"\n",
+    );
+    folder.write("one.yaml", "replies:\n- {agent: gpt, reply: {message: One., handoff: {to: claude, task: Go on.}}}\n- {reply: {message: Two., final: true}}");
+    folder.write("two.yaml", "replies: [{reply: {message: Otherwise., final: true}}]");
+    folder.write("claude.md", "You doubt everything.\n");
+    let run = folder.run(&["collaborate", "Count."]);
+    let first = run.result()["lines"].as_array().unwrap().iter().find(|line| line["kind"] == "message").unwrap();
+    let (id, at) = (run.result()["sessionId"].as_str().unwrap().to_owned(), first["seq"].to_string());
+    let fork = |flags: &[&str]| folder.run(&[&["sessions", "fork", &id, "--at", &at], flags].concat());
+
+    let edited = fork(&["--edit", "Zero.", "--model", "claude=script/two.yaml", "--persona", "claude=claude.md"]);
+    assert_eq!((edited.status, edited.reason()), (0, "final"), "{}", edited.stderr);
+    let messages: Vec<String> = edited.said().into_iter().filter(|line| line.contains("(message)")).collect();
+    assert_eq!(messages, ["gpt (message): Zero.", "claude (message): Otherwise."]);
+    let change = &edited.lines.iter().find(|line| line["type"] == "forked").unwrap()["change"];
+    assert_eq!((&change["edit"], &change["personas"]["claude"]), (&json!("Zero."), &json!("You doubt everything.")));
+    assert_eq!(change["recast"].as_array().unwrap().len(), 1, "only the one who was named: {change}");
+
+    let noted = fork(&["--note", "Be brief.", "--to", "claude"]);
+    assert_eq!(noted.status, 0, "{}", noted.stderr);
+    let change = &noted.lines.iter().find(|line| line["type"] == "forked").unwrap()["change"];
+    assert_eq!(change["notes"], json!([{"to": "claude", "text": "Be brief."}]));
+
+    for flags in [
+        &["--model", "nobody=script/two.yaml"][..],
+        &["--persona", "claude=lost.md"],
+        &["--persona", "claude"],
+        &["--to", "claude"],
+        &["--note", "Hm.", "--to", "nobody"],
+        &["--edit", " "],
+    ] {
+        let refused = fork(flags);
+        assert!(refused.status > 0, "{flags:?}");
+        assert_eq!(refused.lines.last().unwrap()["success"], false, "{flags:?}");
+    }
+}
