@@ -47,7 +47,7 @@ pub(crate) enum Args {
         #[arg(long, value_name = "TEXT")]
         topic: Option<String>,
         /// Who takes part, in the order in which they speak: manager, leader or specialist with an agent, or
-        /// user, who is a person [default: participants under [discussion] of the configuration]
+        /// user, who is a person [default: the participants of the configuration]
         #[arg(long, value_name = "ROLE=AGENT|user[=NAME]")]
         participant: Vec<String>,
         /// After how many rounds it is complete [default: 3]
