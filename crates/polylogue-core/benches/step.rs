@@ -23,6 +23,7 @@ fn setup() -> Setup {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     };
     let settings = Settings::new("go", "a0".parse().unwrap(), 10_000);
     Setup {

@@ -1,5 +1,7 @@
 //! One request to a model, complete: what a connector turns into its vendor's wire form.
 
+mod plan;
+
 use std::{fmt, ops::Deref, sync::Arc};
 
 use schemars::JsonSchema;
@@ -11,6 +13,8 @@ use crate::{
     setup::{ModelRef, Sampling},
     text::reply::Shape,
 };
+
+pub use self::plan::{Choice, Part, Pick, Plan, Walk, Words};
 
 /// A request and the place in the conversation that it is for.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +38,8 @@ pub struct Request {
     /// The form of a reply that is no JSON, as a Lark grammar. Models that decode by a grammar are held to it;
     /// for all others it says nothing that the prompt does not say. A shape goes before it.
     pub grammar: Option<Arc<str>>,
+    /// How a small model comes to the reply, one thing after the other. It goes before shape and grammar.
+    pub plan: Option<Arc<Plan>>,
     pub sampling: Sampling,
 }
 
@@ -56,9 +62,13 @@ impl Request {
     /// The most that this request can use: all of its input, the form of the reply included, and all of the output
     /// that it is allowed.
     pub fn estimate(&self) -> Usage {
-        let shape = self.shape.as_ref().map_or(0, |shape| shape.tokens());
+        let form = match (&self.plan, &self.shape) {
+            (Some(plan), _) => plan.tokens(),
+            (None, Some(shape)) => shape.tokens(),
+            (None, None) => 0,
+        };
         Usage {
-            input: self.system.tokens + self.thread.tokens + self.prompt.tokens + shape,
+            input: self.system.tokens + self.thread.tokens + self.prompt.tokens + form,
             output: self.max_output_tokens().into(),
             estimated: true,
             ..Usage::default()
@@ -95,7 +105,11 @@ impl fmt::Display for Request {
             };
             write!(f, "--- {role}\n{}\n", message.text.trim_end())?;
         }
-        write!(f, "--- user\n{}\n", self.prompt.trim_end())
+        write!(f, "--- user\n{}\n", self.prompt.trim_end())?;
+        for ask in self.plan.iter().flat_map(|plan| plan.asks()) {
+            write!(f, "--- user, after its answer\n{}\n", ask.trim_end())?;
+        }
+        Ok(())
     }
 }
 
@@ -184,6 +198,18 @@ impl Thread {
         Arc::make_mut(&mut self.messages).push(Message { role, text });
     }
 
+    /// A thread that shows how it is done: what is asked and what is answered in turn, with a line of dashes between
+    /// them.
+    pub(crate) fn example(text: &str) -> Thread {
+        let mut thread = Thread::default();
+        let mut said = text.split("\n---\n").map(str::trim);
+        while let (Some(asked), Some(answered)) = (said.next(), said.next()) {
+            thread.push(Role::User, asked.into());
+            thread.push(Role::Assistant, answered.into());
+        }
+        thread
+    }
+
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -256,6 +282,15 @@ mod tests {
         assert_eq!(in_flight.messages().len(), 1);
         assert_eq!(thread.messages().len(), 2);
         assert_ne!(in_flight.digest, thread.digest);
+    }
+
+    #[test]
+    fn an_example_is_asked_and_answered_in_turn() {
+        let thread = Thread::example("One?\n---\nYes.\n---\nTwo\nlines?\n---\n No. \n---\nNobody answers this.");
+        let said: Vec<(Role, &str)> = thread.messages().iter().map(|message| (message.role, &*message.text)).collect();
+        let (user, assistant) = (Role::User, Role::Assistant);
+        assert_eq!(said, [(user, "One?"), (assistant, "Yes."), (user, "Two\nlines?"), (assistant, "No.")]);
+        assert!(Thread::example("").messages().is_empty());
     }
 
     #[test]

@@ -229,11 +229,12 @@ impl Conversation {
         self.must_be_open(&ask)?;
         let mut usage = answer.usage.unwrap_or_else(|| self.estimate(&ask, &answer.text));
         usage += answer.wasted;
-        let Answer { text, retries, is_full, .. } = answer;
+        let Answer { text, retries, is_full, drafts, .. } = answer;
         let reaction = self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &text, is_full })?;
         let repairs = reaction.repairs;
         let is_edited = false;
-        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited }, reaction.events))
+        let answered = Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited, drafts };
+        Ok(followed(answered, reaction.events))
     }
 
     /// What it means that an agent's line reads so: its format writes the reply that brings these words, and reads it
@@ -244,7 +245,8 @@ impl Conversation {
         let (usage, retries, is_full, is_edited) = (Usage::default(), 0, false, true);
         let Reaction { repairs, events } =
             self.rules.on(&self.stage, Happened::Answered { ask: &ask, text: &text, is_full })?;
-        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited }, events))
+        let drafts = None;
+        Ok(followed(Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited, drafts }, events))
     }
 
     /// What it means that a person's line reads so. They spoke here before, so they may.

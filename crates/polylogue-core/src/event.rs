@@ -72,6 +72,9 @@ pub enum Event {
         /// a fork of.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_edited: bool,
+        /// Where the words were drawn several times at once: which of the drafts they are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drafts: Option<Drafts>,
     },
     /// The call failed for good, after its bounded retries.
     AskFailed {
@@ -135,6 +138,14 @@ pub enum Event {
     /// What only the session's format decides. Shared code passes it over; [`Event::decided`] opens it.
     #[serde(skip)]
     Decided(Decision),
+}
+
+/// Of several drafts of the same words, the one that was kept. The others were read and thrown away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Drafts {
+    /// Counted from 1.
+    pub kept: u32,
+    pub of: u32,
 }
 
 fn none(n: &u32) -> bool {

@@ -110,6 +110,9 @@ pub struct Agent {
     /// What the model charged when the session began; `None` when nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// Whether its model is a small one, which is asked in a few plain sentences and shown no form.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_small: bool,
 }
 
 /// The participants of a session: at least one agent, no two of the same name. The crew are agents who are asked
@@ -203,6 +206,7 @@ impl Cast {
             if let Some(recast) = change.recast.iter().rfind(|recast| recast.agent == agent.name) {
                 agent.model = recast.model.clone();
                 agent.price = recast.price;
+                agent.is_small = recast.is_small;
             }
             if let Some(persona) = change.personas.get(&agent.name) {
                 agent.persona = Some(persona.clone());
@@ -365,6 +369,8 @@ pub struct Recast {
     pub model: ModelRef,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_small: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     ask::Ask,
-    event::{CallFailure, Origin},
+    event::{CallFailure, Drafts, Origin},
     format::Decision,
     id::{AskId, LineId, PersonId},
     ledger::Usage,
@@ -84,6 +84,8 @@ pub struct Answer {
     pub retries: u32,
     /// Whether it broke off because the output limit was reached.
     pub is_full: bool,
+    /// Which of several drafts it is.
+    pub drafts: Option<Drafts>,
 }
 
 /// Why everything was dropped.

@@ -170,7 +170,7 @@ impl<'a> Answer<'a> {
         if !self.text.trim().is_empty() {
             // What a stop sequence ended is whole.
             let is_full = end == End::OutputFull && !self.stopped;
-            return Ok(Reply { text: self.text.into(), usage: self.usage, is_full });
+            return Ok(Reply { text: self.text.into(), usage: self.usage, is_full, drafts: None });
         }
         Err(match end {
             End::OutputFull => CallError::Unavailable(

@@ -221,6 +221,7 @@ pub(crate) fn call(model: &ModelRef) -> Call {
         prompt: "Is the sky above the ground?".into(),
         shape: Some(Arc::new(question_shape())),
         grammar: None,
+        plan: None,
         sampling: Sampling { max_output_tokens: Some(512), ..Sampling::default() },
     };
     let agent = "doctor".parse().expect("a plain word is a name");

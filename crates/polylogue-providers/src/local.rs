@@ -6,6 +6,8 @@
 //! the thinking.
 
 #[cfg(feature = "local")]
+mod choice;
+#[cfg(feature = "local")]
 mod engine;
 #[cfg(feature = "local")]
 mod grammar;
@@ -16,7 +18,13 @@ mod menu;
 #[cfg(feature = "local")]
 mod prompt;
 #[cfg(feature = "local")]
+mod sampler;
+#[cfg(feature = "local")]
 mod text;
+#[cfg(feature = "local")]
+mod words;
+#[cfg(feature = "local")]
+mod work;
 #[cfg(feature = "local")]
 mod worker;
 
@@ -40,6 +48,9 @@ pub const PROVIDER: &str = "local";
 /// Where Hugging Face is, unless somebody has a mirror of it.
 pub const HUGGING_FACE: &str = "https://huggingface.co";
 
+/// Files of models with up to about three billion parameters are smaller than this.
+const SMALL_BYTES: u64 = 2_200_000_000;
+
 /// Where files that are not of the menu lie within the user's cache folder.
 const OTHERS: &str = "models";
 
@@ -52,8 +63,8 @@ pub struct LocalSettings {
     pub model: Option<String>,
     /// GGUF files of one's own, by the name after `local/`.
     pub models: BTreeMap<String, PathBuf>,
-    /// Threads that compute. One core less than there are unless somebody says otherwise: threads that wait for
-    /// each other on a busy machine are slower than fewer of them.
+    /// Threads that compute. As many as there are cores free when the model begins to work, unless somebody says
+    /// otherwise: threads that wait for each other on a busy machine are slower than fewer of them.
     pub threads: Option<NonZeroUsize>,
     /// Tokens that a request and its reply may have together.
     pub context: Option<u32>,
@@ -123,6 +134,12 @@ impl Local {
     /// The names after `local/`.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
+    }
+
+    /// Whether a model is a small one, which forms and long rules confuse. What is not there is of no size.
+    pub fn is_small(&self, model: &str) -> bool {
+        let bytes = self.models.get(model).and_then(|path| std::fs::metadata(path).ok()).map(|file| file.len());
+        bytes.is_some_and(|bytes| bytes < SMALL_BYTES)
     }
 
     /// The model that plays where no vendor has a key.

@@ -157,6 +157,15 @@ impl Models {
         }
     }
 
+    /// Whether a model is a small one, which is asked in a few plain sentences and shown no form. Only of the embedded
+    /// ones that is known.
+    pub fn is_small(&self, model: &ModelRef) -> bool {
+        match self.provider(model) {
+            Some(Provider { state: State::Local(local), .. }) => local.is_small(&model.model),
+            Some(Provider { state: State::Ready(_) | State::Missing(_), .. }) | None => false,
+        }
+    }
+
     /// The names of providers on this machine or in a private network: what runs there costs nothing by itself.
     pub fn private(&self) -> impl Iterator<Item = &str> {
         self.providers().filter(|(_, provider)| provider.private.is_some()).map(|(name, _)| name)

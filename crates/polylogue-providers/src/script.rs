@@ -93,7 +93,7 @@ impl Model for Script {
             }
             call.deltas.push(piece);
         }
-        Ok(Reply { text: text.into(), usage: entry.usage, is_full: entry.full })
+        Ok(Reply { text: text.into(), usage: entry.usage, is_full: entry.full, drafts: None })
     }
 }
 

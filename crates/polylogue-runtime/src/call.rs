@@ -104,8 +104,8 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
             let tried = try_once(&*model, &call, &patience, since).await;
             drop(admission);
             let error = match tried {
-                Ok(Reply { text, usage, is_full }) => {
-                    let answer = Answer { text, usage, wasted: tab.wasted(), retries: call.retry, is_full };
+                Ok(Reply { text, usage, is_full, drafts }) => {
+                    let answer = Answer { text, usage, wasted: tab.wasted(), retries: call.retry, is_full, drafts };
                     return Input::Answered { ask: call.ask.id, answer };
                 }
                 Err(error) => error,
@@ -266,6 +266,7 @@ mod tests {
                 prompt: "Go.".into(),
                 shape: None,
                 grammar: None,
+                plan: None,
                 sampling: Sampling::default(),
             };
             let id = AskId { purpose: Purpose::new("contribute"), turn: 1, agent: "ann".parse().unwrap(), attempt: 1 };

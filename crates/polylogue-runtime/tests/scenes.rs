@@ -155,6 +155,7 @@ fn set_up(seed: u64) -> Setup {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     };
     let names = &NAMES[..chance.usize(2..=5)];
     let crew = [MODERATOR, STAND_IN].iter().take(1 + usize::from(chance.bool())).map(|name| agent(name)).collect();

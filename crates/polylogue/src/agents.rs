@@ -66,6 +66,7 @@ pub(crate) fn played_by(id: AgentId, model: ModelRef, config: &Config, engine: &
     Ok(Agent {
         name: id,
         price,
+        is_small: table.and_then(|table| table.small).unwrap_or_else(|| engine.models.is_small(&model)),
         model,
         persona: table.and_then(|table| table.persona.as_deref()).map(Into::into),
         voice: table.and_then(|table| table.voice.as_deref()).map(Into::into),

@@ -146,6 +146,8 @@ pub(crate) struct AgentTable {
     pub(crate) max_tokens: Option<u32>,
     #[serde(default)]
     pub(crate) stop: Vec<String>,
+    /// Whether its model is asked as small ones are: in a few plain sentences, without a form.
+    pub(crate) small: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -112,7 +112,8 @@ impl House for ThisHouse {
         let recast = |(agent, model): (AgentId, String)| {
             self.must_be_no_file(&model)?;
             let (model, price) = agents::model(&model, &self.engine).map_err(refusal)?;
-            Ok(Recast { agent, model, price })
+            let is_small = self.engine.models.is_small(&model);
+            Ok(Recast { agent, model, price, is_small })
         };
         models.into_iter().map(recast).collect()
     }

@@ -268,7 +268,7 @@ fn another_persona_and_another_model_hold_from_the_fork_on() {
         let agents = stage.cast().agents();
         let who = if name.starts_with("scene") { &agents[1] } else { &agents[0] }.name.clone();
         let model = "openai/gpt-4o".parse().unwrap();
-        let recast = vec![Recast { agent: who.clone(), model, price: None }];
+        let recast = vec![Recast { agent: who.clone(), model, price: None, is_small: false }];
         let personas = [(who.clone(), persona.into())].into();
         let change = Change { recast, personas, ..edit_if(line, "chorus_message", name) };
         let begun = match forked(&play, seq(&play, line), change) {
@@ -338,7 +338,7 @@ fn a_change_names_only_who_takes_part_and_keeps_within_bounds() {
     let note = |to: Option<&str>, text: &str| Note { to: to.map(|to| to.parse().unwrap()), text: text.into() };
     let notes = |notes: Vec<Note>| Change { notes, ..Change::default() };
     let persona = |text: &str| Change { personas: [("ann".parse().unwrap(), text.into())].into(), ..Change::default() };
-    let recast = vec![Recast { agent: zoe(), model: "openai/gpt-4o".parse().unwrap(), price: None }];
+    let recast = vec![Recast { agent: zoe(), model: "openai/gpt-4o".parse().unwrap(), price: None, is_small: false }];
     let cases = [
         (Change { recast, ..Change::default() }, not_in()),
         (Change { personas: [(zoe(), "New.".into())].into(), ..Change::default() }, not_in()),

@@ -18,5 +18,6 @@ mod scene_directed;
 mod scene_goes_on;
 mod scene_judged;
 mod scene_properties;
+mod small;
 mod support;
 mod unread;

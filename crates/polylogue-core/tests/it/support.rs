@@ -111,6 +111,7 @@ pub(crate) fn agent(name: &str) -> Agent {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     }
 }
 

@@ -57,6 +57,18 @@ pub(super) fn tokens<R: Reader>(
     Err(CallError::ContextTooLong(message))
 }
 
+/// The request after its prompt was answered and more was asked: `asked` follows each of the answers.
+pub(super) fn after(request: &Request, answers: &[String], asked: &[String]) -> Request {
+    let mut thread = request.thread.clone();
+    let mut prompt = request.prompt.clone();
+    for (answer, ask) in answers.iter().zip(asked) {
+        thread.push(Role::User, prompt);
+        thread.push(Role::Assistant, answer.as_str().into());
+        prompt = ask.as_str().into();
+    }
+    Request { thread, prompt, ..request.clone() }
+}
+
 /// How many messages at the oldest end of a thread are left out, so that the rest has at most `room` bytes and
 /// begins with what the agent was told. What is too much is counted in steps.
 fn left_out(thread: &[Message], sizes: &[usize], room: usize, step: usize) -> usize {
@@ -136,6 +148,7 @@ mod tests {
             prompt: " And <u>now?".into(),
             shape: None,
             grammar: None,
+            plan: None,
             sampling: Sampling::default(),
         }
     }
@@ -173,6 +186,17 @@ mod tests {
         assert!(beginnings.is_sorted(), "it never goes back: {beginnings:?}");
         beginnings.dedup();
         assert!(beginnings.len() <= 30, "it stays for two turns and more: {beginnings:?}");
+    }
+
+    #[test]
+    fn what_is_asked_later_follows_what_was_answered() {
+        let first = request(&[]);
+        let answered = ["Yes".to_owned(), "No".to_owned()];
+        let later = after(&first, &answered, &["Sure?".to_owned(), "Why?".to_owned()]);
+        let tokens = tokens(&Bytes, &later, 1_000, 50).unwrap();
+        let bytes = tokens.into_iter().flat_map(|(_, bytes)| bytes).filter(|byte| *byte != 0);
+        let text = String::from_utf8(bytes.collect()).unwrap();
+        assert_eq!(text, "<s>Be brief.\n<u>And <u>now?\n<a>Yes\n<u>Sure?\n<a>No\n<u>Why?\n<a>");
     }
 
     #[test]

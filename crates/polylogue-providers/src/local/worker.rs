@@ -1,15 +1,21 @@
-//! The threads that own the embedded models, one for each file, and the queue before each.
+//! The threads that own the embedded models, one for each file, and the queue before each. A model that nobody has
+//! asked for some minutes is forgotten, and read again when somebody does.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
+    },
     thread,
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use polylogue_core::{
     ask::{Ask, Digest},
+    event::Drafts,
     ledger::Usage,
 };
 use polylogue_runtime::port::{Admission, Call, CallError, Model, Reply};
@@ -17,7 +23,9 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::{
     Local, LocalSettings,
-    engine::{Bounds, Engine, File, Listener, SEATS},
+    engine::{Bounds, Engine, File, SEATS},
+    machine,
+    work::Listener,
 };
 use crate::answer::{Answer, End};
 
@@ -28,13 +36,22 @@ const LEAST_CONTEXT: u32 = 512;
 /// Asks that wait for one model, at most. Sessions are admitted one after the other, so that it never fills
 /// unless somebody asks without.
 const MAX_WAITING: usize = 64;
+/// After so long without an ask a model is no longer kept in memory.
+const KEPT_FOR: Duration = Duration::from_secs(300);
+/// After so long it is seen anew how many cores are free.
+const SETTLED_FOR: Duration = Duration::from_secs(30);
+
 /// The threads that were started.
 pub(super) struct Workers {
-    bounds: Bounds,
-    running: Mutex<BTreeMap<String, mpsc::Sender<Job>>>,
+    context: u32,
+    threads: Option<usize>,
+    kept_for: Duration,
+    running: Arc<Running>,
     /// As many calls at once as a model has seats. All models share the processor, so it is one count for all.
     admission: Arc<Semaphore>,
 }
+
+type Running = Mutex<BTreeMap<String, SyncSender<Job>>>;
 
 /// One ask, and where its reply goes. A caller that drops the other end has stopped it.
 struct Job {
@@ -46,33 +63,53 @@ struct Job {
 
 enum Piece {
     Text { text: String, usage: Usage },
+    Unseen { text: String, usage: Usage },
+    Kept(Drafts),
     Ended(Result<(End, Usage), CallError>),
 }
 
 impl Workers {
     pub(super) fn new(settings: &LocalSettings) -> Workers {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = settings.threads.map_or((cores - 1).max(1), usize::from);
-        let bounds = Bounds {
-            threads: i32::try_from(threads).unwrap_or(i32::MAX),
+        Workers {
             context: settings.context.unwrap_or(CONTEXT).max(LEAST_CONTEXT),
-        };
-        Workers { bounds, running: Mutex::default(), admission: Arc::new(Semaphore::new(SEATS)) }
+            threads: settings.threads.map(usize::from),
+            kept_for: KEPT_FOR,
+            running: Arc::default(),
+            admission: Arc::new(Semaphore::new(SEATS)),
+        }
     }
 
-    /// The queue of the thread that owns this file. A thread that could not load it has ended: what is not there
-    /// now may have been pulled by the next time.
-    fn queue(&self, model: &str, path: &Path) -> Result<mpsc::Sender<Job>, CallError> {
+    /// Hands a job to the thread that owns this file, and starts one if there is none.
+    fn send(&self, model: &str, path: &Path, job: Job) -> Result<(), CallError> {
+        let full = || CallError::Overloaded {
+            retry_after: None,
+            message: format!("{MAX_WAITING} asks wait for the embedded model"),
+        };
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = running.get(model).filter(|queue| !queue.is_closed()) {
-            return Ok(queue.clone());
-        }
-        let (queue, jobs) = mpsc::channel(MAX_WAITING);
-        let (path, bounds) = (path.to_owned(), self.bounds);
-        let started = thread::Builder::new().name("embedded-model".to_owned()).spawn(move || work(path, bounds, jobs));
+        let job = match running.get(model).cloned() {
+            Some(queue) => match queue.try_send(job) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(_)) => return Err(full()),
+                // A thread that could not load it has ended: what is not there now may be there the next time.
+                Err(TrySendError::Disconnected(job)) => job,
+            },
+            None => job,
+        };
+        let (queue, jobs) = sync_channel(MAX_WAITING);
+        let worker = Worker {
+            model: model.to_owned(),
+            path: path.to_owned(),
+            context: self.context,
+            threads: self.threads,
+            kept_for: self.kept_for,
+            running: self.running.clone(),
+            jobs,
+        };
+        let started = thread::Builder::new().name("embedded-model".to_owned()).spawn(move || worker.work());
         started.map_err(|error| CallError::Unavailable(format!("the embedded model has no thread: {error}")))?;
-        running.insert(model.to_owned(), queue.clone());
-        Ok(queue)
+        queue.try_send(job).map_err(|_| full())?;
+        running.insert(model.to_owned(), queue);
+        Ok(())
     }
 }
 
@@ -86,15 +123,11 @@ impl Model for Local {
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         let request = &call.ask.request;
         let path = self.file(&request.model.model).map_err(CallError::Unavailable)?;
-        let queue = self.workers.queue(&request.model.model, path)?;
         let (pieces, mut heard) = mpsc::unbounded_channel();
         let job = Job { ask: call.ask.clone(), retry: call.retry, pieces };
-        queue.try_send(job).map_err(|_| CallError::Overloaded {
-            retry_after: None,
-            message: format!("{MAX_WAITING} asks wait for the embedded model"),
-        })?;
+        self.workers.send(&request.model.model, path, job)?;
         let mut answer = Answer::new(&call.deltas, &request.sampling.stop);
-        let mut used = Usage::default();
+        let (mut used, mut drafts) = (Usage::default(), None);
         while let Some(piece) = heard.recv().await {
             match piece {
                 Piece::Text { text, usage } => {
@@ -106,6 +139,11 @@ impl Model for Local {
                         break;
                     }
                 }
+                Piece::Unseen { text, usage } => {
+                    call.deltas.overhear(&text);
+                    call.deltas.bill(usage);
+                }
+                Piece::Kept(kept) => drafts = Some(kept),
                 Piece::Ended(ended) => {
                     let (end, usage) = ended?;
                     answer.end(end);
@@ -114,42 +152,117 @@ impl Model for Local {
             }
         }
         answer.usage(used);
-        answer.finish()
+        Ok(Reply { drafts, ..answer.finish()? })
     }
 }
 
-/// What a thread does: read the file when it is first asked, then answer as many at once as there are seats, until
-/// nobody is left.
-fn work(path: PathBuf, bounds: Bounds, mut jobs: mpsc::Receiver<Job>) {
-    let Some(first) = jobs.blocking_recv() else { return };
-    let refuse = |first: Job, jobs: &mut mpsc::Receiver<Job>, error: CallError| {
-        jobs.close();
+/// What a thread owns.
+struct Worker {
+    model: String,
+    path: PathBuf,
+    context: u32,
+    threads: Option<usize>,
+    kept_for: Duration,
+    running: Arc<Running>,
+    jobs: Receiver<Job>,
+}
+
+/// What came of waiting for a job.
+enum Awaited {
+    Job(Job),
+    Nothing,
+    /// Nobody can ask any more.
+    Over,
+}
+
+impl Worker {
+    /// Reads the file when it is first asked, then answers as many at once as there are seats, until nobody is left or
+    /// nobody has asked for a while.
+    fn work(self) {
+        let Awaited::Job(first) = self.wait(self.kept_for) else { return };
+        let mut bounds = self.bounds();
+        let opened = File::open(&self.path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) => return self.refuse(first, &error),
+        };
+        let mut engine = match Engine::new(&file, bounds) {
+            Ok(engine) => engine,
+            Err(error) => return self.refuse(first, &error),
+        };
+        first.begin(&mut engine);
+        loop {
+            while engine.has_room() {
+                if !engine.is_idle() {
+                    match self.jobs.try_recv() {
+                        Ok(job) => job.begin(&mut engine),
+                        Err(_) => break,
+                    }
+                    continue;
+                }
+                let job = match self.wait(SETTLED_FOR) {
+                    Awaited::Job(job) => job,
+                    Awaited::Over => return,
+                    Awaited::Nothing => {
+                        let job = match self.wait(self.kept_for) {
+                            Awaited::Job(job) => job,
+                            Awaited::Over => return,
+                            Awaited::Nothing => match self.retire() {
+                                Some(job) => job,
+                                None => return,
+                            },
+                        };
+                        // Others may have come or gone meanwhile.
+                        let now = self.bounds();
+                        if now != bounds {
+                            engine = match Engine::new(&file, now) {
+                                Ok(engine) => engine,
+                                Err(error) => return self.refuse(job, &error),
+                            };
+                            bounds = now;
+                        }
+                        job
+                    }
+                };
+                job.begin(&mut engine);
+            }
+            engine.step();
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        let threads = self.threads.unwrap_or_else(machine::free_cores);
+        Bounds { threads: i32::try_from(threads).unwrap_or(i32::MAX), context: self.context }
+    }
+
+    fn wait(&self, time: Duration) -> Awaited {
+        match self.jobs.recv_timeout(time) {
+            Ok(job) => Awaited::Job(job),
+            Err(RecvTimeoutError::Timeout) => Awaited::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Awaited::Over,
+        }
+    }
+
+    /// Takes leave, unless somebody has asked in this very moment.
+    fn retire(&self) -> Option<Job> {
+        // Jobs are sent under this lock: none can come between the last look and the leave.
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let job = self.jobs.try_recv().ok();
+        if job.is_none() {
+            running.remove(&self.model);
+            tracing::debug!(model = self.model, "nobody has asked the embedded model for a while: it is unloaded");
+        }
+        job
+    }
+
+    /// Tells everybody who waits that nothing will come of it.
+    fn refuse(&self, first: Job, error: &CallError) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.remove(&self.model);
         first.listener().end(Err(error.clone()));
-        // Those who wait are told too.
-        while let Some(job) = jobs.blocking_recv() {
+        while let Ok(job) = self.jobs.try_recv() {
             job.listener().end(Err(error.clone()));
         }
-    };
-    let file = match File::open(&path, bounds) {
-        Ok(file) => file,
-        Err(error) => return refuse(first, &mut jobs, error),
-    };
-    let mut engine = match Engine::new(&file) {
-        Ok(engine) => engine,
-        Err(error) => return refuse(first, &mut jobs, error),
-    };
-    first.begin(&mut engine);
-    loop {
-        while engine.has_room() {
-            let next = if engine.is_idle() { jobs.blocking_recv() } else { jobs.try_recv().ok() };
-            match next {
-                Some(job) => job.begin(&mut engine),
-                // Nobody can ask any more, and everybody is answered.
-                None if engine.is_idle() => return,
-                None => break,
-            }
-        }
-        engine.step();
     }
 }
 
@@ -187,8 +300,16 @@ impl Listener for HeardBy {
         let _ = self.0.send(Piece::Text { text: text.to_owned(), usage });
     }
 
+    fn overhear(&mut self, text: &str, usage: Usage) {
+        let _ = self.0.send(Piece::Unseen { text: text.to_owned(), usage });
+    }
+
     fn end(&mut self, ended: Result<(End, Usage), CallError>) {
         let _ = self.0.send(Piece::Ended(ended));
+    }
+
+    fn kept(&mut self, kept: u32, of: u32) {
+        let _ = self.0.send(Piece::Kept(Drafts { kept, of }));
     }
 
     fn is_there(&self) -> bool {

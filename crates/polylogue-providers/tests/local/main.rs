@@ -46,6 +46,7 @@ fn request(prompt: &str, max_output_tokens: u32) -> Request {
         prompt: prompt.into(),
         shape: None,
         grammar: None,
+        plan: None,
         sampling: Sampling { max_output_tokens: Some(max_output_tokens), ..Sampling::default() },
     }
 }

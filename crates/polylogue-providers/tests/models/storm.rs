@@ -52,6 +52,7 @@ fn setup(number: u64, model: impl Fn(&str) -> ModelRef) -> Setup {
         voice: None,
         sampling: Sampling::default(),
         price: Some(PRICE),
+        is_small: false,
     };
     let mut id = [0; 16];
     id[..8].copy_from_slice(&number.to_be_bytes());

@@ -43,6 +43,7 @@ pub(crate) fn request(model: &str) -> Request {
         prompt: "What is a home?".into(),
         shape: None,
         grammar: None,
+        plan: None,
         sampling: Sampling::default(),
     }
 }

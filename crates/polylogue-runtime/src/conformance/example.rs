@@ -5,7 +5,7 @@ use std::{iter, sync::Arc};
 use polylogue_core::{
     Event, Reason, Record, Setup, Timestamp,
     ask::Digest,
-    event::{CallFailure, FailureKind, Lost, Origin, VERSION},
+    event::{CallFailure, Drafts, FailureKind, Lost, Origin, VERSION},
     format::{
         collaboration::{Settings, purpose, reason},
         discussion::{self, Participant, Role, Turn, TurnFailure, Who},
@@ -46,6 +46,7 @@ fn begun(id: SessionId, goal: &str, room: Option<RoomCall>) -> Event {
         voice: None,
         sampling: Sampling::default(),
         price: None,
+        is_small: false,
     });
     let cast = Cast::new(agents.into(), vec!["you there".parse().expect("a name")]).expect("two agents and a person");
     let settings = Settings::new(goal, agent(), 6);
@@ -97,7 +98,8 @@ fn following(event: &Event) -> Option<Event> {
     let line = LineId(u32::MAX);
     match event {
         Event::Started { .. } => {
-            let recast = vec![Recast { agent: agent(), model: "a/b".parse().expect("a model"), price: None }];
+            let recast =
+                vec![Recast { agent: agent(), model: "a/b".parse().expect("a model"), price: None, is_small: false }];
             let note = Note { to: Some(agent()), text: "nöte".into() };
             let change = Change {
                 limits: Some(Limits::default()),
@@ -129,6 +131,7 @@ fn following(event: &Event) -> Option<Event> {
                 repairs,
                 is_full: true,
                 is_edited: true,
+                drafts: Some(Drafts { kept: 2, of: 3 }),
             })
         }
         Event::Answered { .. } => {

@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use polylogue_core::{
     ask::Ask,
-    event::{CallFailure, FailureKind},
+    event::{CallFailure, Drafts, FailureKind},
     ledger::{TokenCount, Usage},
     setup::ModelRef,
 };
@@ -75,6 +75,8 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// Whether it broke off because the output limit was reached.
     pub is_full: bool,
+    /// Which of several drafts it is, where a model draws several at once.
+    pub drafts: Option<Drafts>,
 }
 
 /// What a call has brought so far: text, to be watched and to be kept when the call is cut; the usage, where the

@@ -78,6 +78,7 @@ impl Rules for FragileRules {
             prompt: "Go.".into(),
             shape: None,
             grammar: None,
+            plan: None,
             sampling: Sampling::default(),
         }
     }

@@ -186,6 +186,7 @@ pub(crate) fn setup(max_rounds: u32) -> Setup {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     };
     let (goal, speaker) = ("Work it out.", "gpt".parse().unwrap());
     Setup {

@@ -137,6 +137,7 @@ fn discussion(turns: u32) -> Vec<Arc<Record>> {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     });
     let seat = |agent: &Agent| Participant { role: Role::Specialist, who: Who::Agent(agent.name.clone()) };
     let person = Participant { role: Role::User, who: Who::Person("ada".parse().unwrap()) };

@@ -244,6 +244,7 @@ fn agent(name: AgentId) -> Agent {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     }
 }
 

@@ -135,7 +135,12 @@ async fn to_change(
         }
         let is_meant = |name: &str| of_one.is_none_or(|(one, _)| one.eq_ignore_ascii_case(name));
         let meant = stage.cast().everyone().filter(|agent| is_meant(agent.name.as_str()));
-        recast.extend(meant.map(|agent| Recast { agent: agent.name.clone(), model: model.clone(), price }));
+        recast.extend(meant.map(|agent| Recast {
+            agent: agent.name.clone(),
+            model: model.clone(),
+            price,
+            is_small: engine.models.is_small(&model),
+        }));
         if let (Some((name, _)), true) = (of_one, recast.is_empty()) {
             return Err(nobody(name, stage.cast()));
         }

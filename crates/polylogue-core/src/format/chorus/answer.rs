@@ -13,10 +13,10 @@ use crate::{
     },
 };
 
-const TEXT: &str = "text";
-const COMMENT: &str = "comment";
-const TARGET: &str = "targetSlotId";
-const VOICE: &str = "voice_profile";
+pub(super) const TEXT: &str = "text";
+pub(super) const COMMENT: &str = "comment";
+pub(super) const TARGET: &str = "targetSlotId";
+pub(super) const VOICE: &str = "voice_profile";
 
 /// `SpokenResponse`: what is said in the first and third turn.
 pub(super) fn spoken(voices: &[Arc<str>]) -> Shape {

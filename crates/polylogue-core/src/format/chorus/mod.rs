@@ -9,6 +9,7 @@ mod length;
 mod phase;
 mod seat;
 mod settings;
+mod small;
 mod view;
 mod vocabulary;
 
@@ -109,6 +110,13 @@ impl Format for Settings {
     const TEMPLATES: &'static [(&'static str, &'static str)] = &[
         ("chorus_again.j2", include_str!("templates/chorus_again.j2")),
         ("chorus_system.j2", include_str!("templates/chorus_system.j2")),
+        ("small/chorus_example.j2", include_str!("templates/small/chorus_example.j2")),
+        ("small/chorus_system.j2", include_str!("templates/small/chorus_system.j2")),
+        ("small/turn1_response.j2", include_str!("templates/small/turn1_response.j2")),
+        ("small/turn2_comment.j2", include_str!("templates/small/turn2_comment.j2")),
+        ("small/turn2_comment_select.j2", include_str!("templates/small/turn2_comment_select.j2")),
+        ("small/turn3_reply.j2", include_str!("templates/small/turn3_reply.j2")),
+        ("small/voice.j2", include_str!("templates/small/voice.j2")),
         ("turn1_response.j2", include_str!("templates/turn1_response.j2")),
         ("turn2_comment_select.j2", include_str!("templates/turn2_comment_select.j2")),
         ("turn3_reply.j2", include_str!("templates/turn3_reply.j2")),
@@ -264,10 +272,10 @@ impl Chorus {
     fn fold(&mut self, stage: &Stage, event: &Event) {
         match event {
             Event::HumanSpoke { text, .. } => {
-                self.message = text.clone();
+                let before = std::mem::replace(&mut self.message, text.clone());
                 self.turn = Phase::first_after(self.turn);
                 self.over = None;
-                self.seats.iter_mut().for_each(Seat::clear);
+                self.seats.iter_mut().for_each(|seat| seat.clear(&before));
                 self.open_first();
             }
             Event::Answered { ask, text, .. } => {
@@ -412,6 +420,7 @@ impl Rules for Chorus {
         for phase in Phase::ALL {
             news.phase = phase;
             templates.try_render(phase.template(), &seat.variables(&self.voices, &news))?;
+            seat.try_small(templates, &stage.cast().agents()[0], &news)?;
         }
         templates.try_render("chorus_again.j2", &context! { problem => "problem" }).map(|_| ())
     }

@@ -37,6 +37,8 @@ pub(super) struct Seat {
     pub(super) response: Option<Arc<str>>,
     pub(super) comment: Option<Comment>,
     pub(super) received: Vec<Comment>,
+    /// The last message before this one, and what it answered: what a small model knows of the past.
+    pub(super) earlier: Option<(Arc<str>, Arc<str>)>,
 }
 
 /// Where a slot stands in the turn.
@@ -63,7 +65,18 @@ pub(super) enum Telling {
     /// Its last reply could not be used.
     Again {
         problem: Arc<str>,
+        /// What it was to answer.
+        news: Box<News>,
     },
+}
+
+impl Telling {
+    fn news(&self) -> &News {
+        match self {
+            Telling::Turn(news) => news,
+            Telling::Again { news, .. } => news,
+        }
+    }
 }
 
 /// What a turn's prompt is made from.
@@ -112,6 +125,7 @@ impl Seat {
             response: None,
             comment: None,
             received: Vec::new(),
+            earlier: None,
         }
     }
 
@@ -147,7 +161,7 @@ impl Seat {
     fn write(&self, templates: &Templates, all: &[VoiceProfile], telling: &Telling) -> Text {
         match telling {
             Telling::Turn(news) => templates.render(news.phase.template(), &self.variables(all, news)),
-            Telling::Again { problem } => templates.render("chorus_again.j2", &context! { problem => problem }),
+            Telling::Again { problem, .. } => templates.render("chorus_again.j2", &context! { problem => problem }),
         }
     }
 
@@ -172,14 +186,15 @@ impl Seat {
 
     pub(super) fn ask_again(&mut self, problem: &str) {
         if let Standing::Open { told, is_again, .. } = &mut self.standing {
-            *told = Told::new(Telling::Again { problem: problem.into() });
+            let news = Box::new(told.what.news().clone());
+            *told = Told::new(Telling::Again { problem: problem.into(), news });
             *is_again = true;
         }
     }
 
-    /// A new message: the thread stays, everything else begins anew.
-    pub(super) fn clear(&mut self) {
-        self.response = None;
+    /// A new message after this one: the thread stays, everything else begins anew.
+    pub(super) fn clear(&mut self, message: &Arc<str>) {
+        self.earlier = self.response.take().map(|said| (message.clone(), said));
         self.comment = None;
         self.received.clear();
     }
@@ -217,6 +232,11 @@ impl Seat {
     }
 
     pub(super) fn request(&self, stage: &Stage, all: &[VoiceProfile], agent: &Agent) -> Request {
+        if let Standing::Open { told, .. } = &self.standing
+            && agent.is_small
+        {
+            return self.small_request(stage, all, agent, told.what.news());
+        }
         let templates = stage.templates();
         let write = |telling: &Telling| self.write(templates, all, telling);
         let prompt = match &self.standing {
@@ -230,6 +250,7 @@ impl Seat {
             prompt,
             shape: self.shape().map(Arc::new),
             grammar: None,
+            plan: None,
             sampling: agent.sampling.clone(),
         }
     }

@@ -4,6 +4,7 @@
 mod envelope;
 mod room;
 mod settings;
+mod small;
 mod vocabulary;
 mod window;
 
@@ -93,6 +94,13 @@ impl Format for Settings {
         ("call_turn.j2", include_str!("templates/call_turn.j2")),
         ("collaboration_system.j2", include_str!("templates/collaboration_system.j2")),
         ("collaboration_turn.j2", include_str!("templates/collaboration_turn.j2")),
+        ("small/call_system.j2", include_str!("templates/small/call_system.j2")),
+        ("small/call_turn.j2", include_str!("templates/small/call_turn.j2")),
+        ("small/collaboration_system.j2", include_str!("templates/small/collaboration_system.j2")),
+        ("small/collaboration_turn.j2", include_str!("templates/small/collaboration_turn.j2")),
+        ("small/is_done.j2", include_str!("templates/small/is_done.j2")),
+        ("small/task.j2", include_str!("templates/small/task.j2")),
+        ("small/who_is_next.j2", include_str!("templates/small/who_is_next.j2")),
     ];
 
     type Decision = Decision;
@@ -244,6 +252,9 @@ impl Rules for Collaboration {
 
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
         let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
+        if agent.is_small {
+            return self.small_request(stage, agent);
+        }
         let (templates, mode) = (stage.templates(), self.mode);
         Request {
             model: agent.model.clone(),
@@ -252,6 +263,7 @@ impl Rules for Collaboration {
             prompt: templates.render(mode.turn_template(), &self.variables(templates)),
             shape: Some(self.envelope.clone()),
             grammar: None,
+            plan: None,
             sampling: agent.sampling.clone(),
         }
     }
@@ -266,6 +278,7 @@ impl Rules for Collaboration {
             window.push("name".into(), Some("to".into()), &"text".into());
         }
         let templates = stage.templates();
+        example.try_small(templates, stage)?;
         templates.try_render(self.mode.turn_template(), &example.variables(templates)).map(|_| ())
     }
 

@@ -97,6 +97,11 @@ impl Window {
         self.items().into_iter().map(Item::parts).collect()
     }
 
+    /// Each item as it is.
+    pub(super) fn quotes(&self) -> Vec<&Quote> {
+        self.items().into_iter().map(|item| &item.quote).collect()
+    }
+
     fn items(&self) -> Vec<&Item> {
         let mut left = MAX_TOKENS;
         let newest_first = self.items.iter().rev().take_while(|item| {

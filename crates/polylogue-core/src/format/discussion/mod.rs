@@ -8,6 +8,7 @@
 mod answer;
 mod decision;
 mod settings;
+mod small;
 mod view;
 mod vocabulary;
 
@@ -48,6 +49,8 @@ impl Format for Settings {
         ("discussion_again.j2", include_str!("templates/discussion_again.j2")),
         ("discussion_system.j2", include_str!("templates/discussion_system.j2")),
         ("discussion_turn.j2", include_str!("templates/discussion_turn.j2")),
+        ("small/discussion_system.j2", include_str!("templates/small/discussion_system.j2")),
+        ("small/discussion_turn.j2", include_str!("templates/small/discussion_turn.j2")),
     ];
 
     type Decision = Decision;
@@ -335,6 +338,9 @@ impl Rules for Discussion {
 
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
         let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
+        if agent.is_small {
+            return self.small_request(stage, agent);
+        }
         let (seat, templates) = (&self.seats[&ask.agent], stage.templates());
         let until = stage.transcript().lines().len();
         let mut prompt = self.prompt.get(|| self.write(stage, &self.news(&ask.agent, seat, until)));
@@ -349,6 +355,7 @@ impl Rules for Discussion {
             prompt,
             shape: None,
             grammar: None,
+            plan: None,
             sampling: agent.sampling.clone(),
         }
     }
@@ -358,6 +365,7 @@ impl Rules for Discussion {
         let example = context! { name => "name", role => "role", text => "text" };
         let (name, seat) = self.seats.first_key_value().expect("an agent takes part");
         let news = News { has_spoken: true, notes: vec!["note".into()], ..self.news(name, seat, 0) };
+        self.try_small(stage)?;
         let variables = self.variables(&news, &[example]);
         stage.templates().try_render("discussion_turn.j2", &variables)?;
         stage.templates().try_render("discussion_again.j2", &context! { problem => "problem" }).map(|_| ())

@@ -156,6 +156,7 @@ impl Rules for Interview {
             prompt: self.prompt.get(|| stage.templates().render("interview.j2", &self.variables())),
             shape: None,
             grammar: None,
+            plan: None,
             sampling,
         }
     }

@@ -8,6 +8,7 @@ use super::{
     judge::is_circling,
     judgement,
     settings::{AgentMode, Settings},
+    small,
     told::{recent, told},
 };
 use crate::{
@@ -147,6 +148,13 @@ impl Director {
     }
 
     pub(super) fn request(&self, stage: &Stage, settings: &Settings, report: Report, agent: &Agent) -> Request {
+        if agent.is_small {
+            let (as_of, until) = match &self.sent {
+                Some((Asked::Beat { as_of, lines, .. }, _)) => (*as_of, lines[1]),
+                Some((Asked::Again { .. }, _)) | None => (stage.head(), stage.transcript().lines().len()),
+            };
+            return small::judge(stage, settings, agent, as_of, until);
+        }
         let mut sampling = agent.sampling.clone();
         sampling.max_output_tokens.get_or_insert(MAX_OUTPUT_TOKENS);
         let head = || stage.templates().render("scene_moderator_system.j2", &self.head(stage, settings));
@@ -160,6 +168,7 @@ impl Director {
             }),
             shape: Some(self.shape.clone()),
             grammar: None,
+            plan: None,
             sampling,
         }
     }

@@ -112,9 +112,14 @@ impl Scene {
     }
 }
 
+/// Whether a line has words that a character said.
+pub(super) fn spoken(line: &Line) -> bool {
+    matches!(line.kind, kind::SPEAK | kind::INTERRUPT)
+}
+
 /// Whether everything that was said from this line on its speakers had said before.
 pub(super) fn is_circling(lines: &[Line], begins: usize) -> bool {
-    let spoken = |line: &&Line| matches!(line.kind, kind::SPEAK | kind::INTERRUPT);
+    let spoken = |line: &&Line| spoken(line);
     let is_repeat = |line: &Line| {
         let until = lines[..line.id.0 as usize].iter().rev().filter(spoken).take(LOOK_BACK + 1);
         let mut until: Vec<(&str, &str)> = until.map(|line| (line.speaker.name(), &*line.text)).collect();

@@ -21,6 +21,7 @@ mod recall;
 mod relations;
 mod repetition;
 mod settings;
+mod small;
 mod told;
 mod view;
 mod vocabulary;
@@ -79,6 +80,15 @@ impl Format for Settings {
         ("scene_moderator_system.j2", include_str!("templates/scene_moderator_system.j2")),
         ("scene_system.j2", include_str!("templates/scene_system.j2")),
         ("scene_update.j2", include_str!("templates/scene_update.j2")),
+        small::TEMPLATES[0],
+        small::TEMPLATES[1],
+        small::TEMPLATES[2],
+        small::TEMPLATES[3],
+        small::TEMPLATES[4],
+        small::TEMPLATES[5],
+        small::TEMPLATES[6],
+        small::TEMPLATES[7],
+        small::TEMPLATES[8],
     ];
 
     type Decision = Decision;
@@ -356,6 +366,7 @@ impl Rules for Scene {
         let report = self.director.variables(stage, settings, &self.report(), NOW, lines);
         templates.try_render("scene_moderator_beat.j2", &report)?;
         templates.try_render("scene_again.j2", &context! { problem => "problem" })?;
+        small::try_templates(templates, player, stage, settings)?;
         let lines: [&str; 0] = [];
         let memory = context! { name => &player.name, scene => &settings.name, lines => lines };
         templates.try_render("scene_memory.j2", &memory).map(|_| ())

@@ -8,6 +8,7 @@ use super::{
     grammar::grammar,
     mood::Mood,
     settings::{AgentMode, Settings},
+    small,
     told::{NOW, recent, told},
 };
 use crate::{
@@ -100,7 +101,7 @@ impl Player {
         }
     }
 
-    fn others(&self, stage: &Stage, settings: &Settings) -> Vec<String> {
+    pub(super) fn others(&self, stage: &Stage, settings: &Settings) -> Vec<String> {
         let others = stage.cast().agents().iter().filter(|other| other.name != self.id);
         others.map(|other| settings.name_of(&other.name).to_owned()).collect()
     }
@@ -169,7 +170,7 @@ impl Player {
         }
     }
 
-    fn said(&self, line: &Line) -> bool {
+    pub(super) fn said(&self, line: &Line) -> bool {
         matches!(&line.speaker, Speaker::Agent(agent) if *agent == self.id)
     }
 
@@ -184,6 +185,12 @@ impl Player {
     }
 
     pub(super) fn request(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Request {
+        if let Standing::Open { told: Told { what: News { as_of, lines, notes, .. }, .. }, feelings } = &self.standing
+            && agent.is_small
+        {
+            let own = small::Own { notes, feelings: feelings.as_ref(), as_of: *as_of, until: lines[1] };
+            return small::act(self, stage, settings, agent, &own);
+        }
         let prompt = match &self.standing {
             Standing::Open { told, .. } => told.text(|news| self.write(stage, settings, news)),
             Standing::Out | Standing::Spoke | Standing::Silent | Standing::Failed => Text::default(),
@@ -194,6 +201,9 @@ impl Player {
 
     /// The request for what it remembers, when all is over.
     pub(super) fn memory_request(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Request {
+        if agent.is_small {
+            return small::remember(self, stage, settings, agent);
+        }
         let lines = self.told(stage.transcript().lines(), self.heard, settings, NOW);
         let variables = context! { name => &self.name, scene => &settings.name, lines => lines };
         self.ask_with(stage, settings, agent, stage.templates().render("scene_memory.j2", &variables))
@@ -214,6 +224,7 @@ impl Player {
             prompt,
             shape: None,
             grammar: None,
+            plan: None,
             sampling,
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn action_of(line: &Line, settings: &Settings, as_of: Seq) -> Option<
 }
 
 /// The words of a line up to where somebody had come in.
-fn heard(line: &Line, as_of: Seq) -> Arc<str> {
+pub(super) fn heard(line: &Line, as_of: Seq) -> Arc<str> {
     let cut = line.cut_after.as_deref().filter(|_| line.cut_at <= Some(as_of));
     let Some(end) = cut.and_then(|phrase| cut_after(&line.text, phrase)) else {
         return line.text.clone();

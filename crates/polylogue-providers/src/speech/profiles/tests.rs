@@ -20,6 +20,7 @@ fn agent(name: &str, voice: Option<&str>) -> Agent {
         voice: voice.map(Into::into),
         sampling: Sampling::default(),
         price: None,
+        is_small: false,
     }
 }
 

@@ -72,6 +72,7 @@ pub(super) async fn run_discussion(name: String, turns: u32) -> Result<Value, Fa
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     });
     let seat = |agent: &Agent| Participant { role: Role::Specialist, who: Who::Agent(agent.name.clone()) };
     let first = Participant { role: Role::User, who: Who::Person(person.clone()) };

@@ -41,6 +41,7 @@ pub(super) fn round_robin(turns: u32) -> Result<Setup, Failure> {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     });
     let cast = Cast::new(agents.collect(), vec!["you".parse().expect("a good name")])?;
     let speaker = cast.agents()[0].name.clone();

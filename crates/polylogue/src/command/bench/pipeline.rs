@@ -86,6 +86,7 @@ pub(super) fn six_slots(model: &ModelRef) -> Result<Setup, Failure> {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
+        is_small: false,
     };
     let cast = Cast::new(slots.iter().map(agent).collect(), vec!["you".parse().expect("a good name")])?;
     let slots = slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent() }).collect();

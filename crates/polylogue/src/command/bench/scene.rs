@@ -146,6 +146,7 @@ pub(super) fn setup(beats: u32, characters: usize, mode: AgentMode, model: &Mode
             voice: None,
             sampling: Sampling::default(),
             price: Some(Price::FREE),
+            is_small: false,
         })
     };
     let names = ["alice", "bob", "charlie", "dora", "emil"];

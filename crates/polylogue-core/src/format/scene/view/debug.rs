@@ -75,7 +75,7 @@ impl Log {
             Event::Answered { ask, text, is_edited: true, .. } => {
                 self.line(at, "edited", format!("{ask}\n{text}"));
             }
-            Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited: false } => {
+            Event::Answered { ask, text, usage, retries, repairs, is_full, is_edited: false, .. } => {
                 let retried = if *retries > 0 { format!(" · {retries} retries") } else { String::new() };
                 let full = if *is_full { " · broke off at the output limit" } else { "" };
                 let repaired = if repairs.is_empty() { String::new() } else { format!(" · repaired: {repairs:?}") };
