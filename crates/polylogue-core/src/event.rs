@@ -144,8 +144,8 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Drafts {
     /// Counted from 1.
-    pub kept: u32,
-    pub of: u32,
+    pub kept: u8,
+    pub of: u8,
 }
 
 fn none(n: &u32) -> bool {

@@ -336,6 +336,9 @@ pub(crate) struct Bench {
     /// Only the cases whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
+    /// What the embedded model costs here instead, or another one by its name
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) local: Option<String>,
     /// Run one case in this process (the bench starts itself once per case, so that memory is its own)
     #[arg(long, hide = true, value_name = "NAME")]
     pub(crate) case: Option<String>,

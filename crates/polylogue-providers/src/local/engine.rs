@@ -158,8 +158,8 @@ pub(super) struct Engine<'file> {
     seats: Vec<Seat>,
     /// Counts asks, to know which seat was not used for the longest time.
     now: u64,
-    /// The last words that were said here, so that those who speak at the same time do not say the same.
-    lately: VecDeque<String>,
+    /// The last words that were said here, and when, so that those who speak at the same time do not say the same.
+    lately: VecDeque<(u64, String)>,
 }
 
 /// A sequence of the context.
@@ -199,6 +199,7 @@ impl<'file> Engine<'file> {
             seed,
             rest: Vec::new(),
             waits: None,
+            began: 0,
             walk,
             asked: Vec::new(),
             goal: Goal::Reply,
@@ -230,6 +231,7 @@ impl<'file> Engine<'file> {
         work.usage = Usage { input: tokens.len() as u64, cached: shared as u64, ..Usage::default() };
         work.rest = tokens[shared..].to_vec();
         work.waits = self.someone_reading(at, &tokens, shared);
+        work.began = self.now;
         Ok(at)
     }
 
@@ -562,9 +564,9 @@ impl<'file> Engine<'file> {
                     return Ok(());
                 }
                 if count > 1 {
-                    work.listener.kept(nth as u32 + 1, count as u32);
+                    work.listener.kept(nth as u8 + 1, count as u8);
                 }
-                self.lately.push_back(said.clone());
+                self.lately.push_back((self.now, said.clone()));
                 while self.lately.len() > REMEMBERED {
                     self.lately.pop_front();
                 }
@@ -581,10 +583,11 @@ impl<'file> Engine<'file> {
         let names = format!("{}\n{}", work.request.system, work.request.prompt);
         let Goal::Words(goal) = &mut work.goal else { return Ok(None) };
         let mut said = std::mem::take(&mut goal.said);
-        let own: Vec<&str> = self.lately.iter().map(String::as_str).collect();
+        // Only what was said since this ask began: what came before it changes no reply.
+        let meanwhile = self.lately.iter().filter(|(when, _)| *when >= work.began);
         let paragraphs = goal.words.has_paragraphs;
         if !paragraphs {
-            own.iter().for_each(|line| said.add(line));
+            meanwhile.for_each(|(_, line)| said.add(line));
         }
         let worth = work.drafts.iter().enumerate().map(|(nth, draft)| {
             let text = words::cleaned(&draft.said, goal.words.sentences, goal.words.max_chars, &names);

@@ -18,7 +18,7 @@ pub(super) trait Listener {
     fn overhear(&mut self, text: &str, usage: Usage);
     fn end(&mut self, ended: Result<(End, Usage), CallError>);
     /// Of how many drafts this one was kept.
-    fn kept(&mut self, kept: u32, of: u32);
+    fn kept(&mut self, kept: u8, of: u8);
     /// Whether anybody still listens.
     fn is_there(&self) -> bool;
 }
@@ -31,6 +31,8 @@ pub(super) struct Work {
     pub(super) rest: Vec<LlamaToken>,
     /// Somebody else is reading the same beginning: it is taken over from that seat when so many tokens are there.
     pub(super) waits: Option<(usize, usize)>,
+    /// When it began, in asks.
+    pub(super) began: u64,
     /// The plan that it goes along; `None` for a reply as it comes.
     pub(super) walk: Option<Walk>,
     /// What it was asked after the prompt.

@@ -308,7 +308,7 @@ impl Listener for HeardBy {
         let _ = self.0.send(Piece::Ended(ended));
     }
 
-    fn kept(&mut self, kept: u32, of: u32) {
+    fn kept(&mut self, kept: u8, of: u8) {
         let _ = self.0.send(Piece::Kept(Drafts { kept, of }));
     }
 

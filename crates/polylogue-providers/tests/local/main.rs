@@ -3,6 +3,8 @@
 
 #![cfg(feature = "local")]
 
+mod plans;
+
 use std::{
     path::{Path, PathBuf},
     sync::{

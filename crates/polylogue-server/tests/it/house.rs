@@ -344,6 +344,7 @@ impl TestHouse {
                         ..Sampling::default()
                     },
                     price: Some(Price::FREE),
+                    is_small: false,
                 }),
                 Who::Person(person) => people.push(person.clone()),
             }

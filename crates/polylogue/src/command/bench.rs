@@ -7,6 +7,7 @@ mod case;
 mod flat;
 mod http;
 mod instant;
+mod local;
 mod pipeline;
 mod scene;
 mod voice;
@@ -22,6 +23,10 @@ pub(crate) async fn run(args: Bench) -> Result<ExitCode, Failure> {
         let unknown = || Failure::request(format!("there is no case `{name}`"));
         let case = Case::all().into_iter().find(|case| case.name() == *name).ok_or_else(unknown)?;
         output::line(case.run().await?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(name) = &args.local {
+        local::run(Some(name.as_str()).filter(|name| !name.is_empty()), |line| output::line(line)).await?;
         return Ok(ExitCode::SUCCESS);
     }
     let wanted = args.only.unwrap_or_default();

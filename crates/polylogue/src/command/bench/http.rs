@@ -56,7 +56,7 @@ struct BenchHouse {
 #[async_trait]
 impl House for BenchHouse {
     async fn setup(&self, _: Request) -> Result<Setup, Refusal> {
-        let setup = six_slots(&self.model).map_err(|failure| Refusal::internal(failure.message()))?;
+        let setup = six_slots(&self.model, false).map_err(|failure| Refusal::internal(failure.message()))?;
         Ok(Setup { speech: false, ..setup })
     }
 

@@ -59,7 +59,7 @@ pub(super) async fn run(name: String, ask_ms: u64, clip_ms: u64) -> Result<Value
     let ports = Ports::new(model, voice, Arc::new(MemoryJournal::default()), Arc::new(SystemClock));
     let hub = Hub::new(ports, HubSettings::default());
     let began = Instant::now();
-    let id = hub.start(six_slots(&"slow/model".parse()?)?).await?;
+    let id = hub.start(six_slots(&"slow/model".parse()?, false)?).await?;
     hub.wait(id).await?;
     let time = began.elapsed();
     let conversation = hub.conversation(id).await?;
@@ -77,7 +77,7 @@ pub(super) async fn run(name: String, ask_ms: u64, clip_ms: u64) -> Result<Value
     }))
 }
 
-pub(super) fn six_slots(model: &ModelRef) -> Result<Setup, Failure> {
+pub(super) fn six_slots(model: &ModelRef, is_small: bool) -> Result<Setup, Failure> {
     let slots: Vec<SlotId> = (1..=SlotId::MAX).map(SlotId::try_from).collect::<Result<_, _>>()?;
     let agent = |slot: &SlotId| Agent {
         name: slot.agent(),
@@ -86,7 +86,7 @@ pub(super) fn six_slots(model: &ModelRef) -> Result<Setup, Failure> {
         voice: None,
         sampling: Sampling::default(),
         price: Some(Price::FREE),
-        is_small: false,
+        is_small,
     };
     let cast = Cast::new(slots.iter().map(agent).collect(), vec!["you".parse().expect("a good name")])?;
     let slots = slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent() }).collect();
