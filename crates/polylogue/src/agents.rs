@@ -145,12 +145,16 @@ pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 
-/// A model by its name; the embedded one with what it is, where no key brings a larger one.
+/// A model by its name; what plays for want of a key, with what it is.
 pub(crate) fn introduced(model: &ModelRef) -> String {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|key| !key.is_empty());
-    match &*model.provider == "local" && !KEYS.iter().any(is_set) {
-        true => format!("{model}, a small model on this machine ({} brings a larger one)", KEYS.join(" or ")),
-        false => model.to_string(),
+    match &*model.provider {
+        _ if KEYS.iter().any(is_set) => model.to_string(),
+        local::PROVIDER => {
+            format!("{model}, a small model on this machine ({} brings a larger one)", KEYS.join(" or "))
+        }
+        "ollama" => format!("{model}, which Ollama runs (--model chooses another)"),
+        _ => model.to_string(),
     }
 }
 

@@ -58,6 +58,13 @@ impl Engine {
         Ok(Engine { hub, journal, memories, store, models, prices, guide, scripts })
     }
 
+    /// Finds out what else could play where no vendor has a key and nobody has chosen: an Ollama that runs.
+    pub(crate) async fn look_around(&self, common: &Common, config: &Config) {
+        if common.model.is_none() && config.local.model.is_none() {
+            self.models.look_for_ollama().await;
+        }
+    }
+
     /// Whether a model can be used from here, found out without asking it.
     pub(crate) fn check(&self, model: &ModelRef) -> Result<(), Failure> {
         if &*model.provider == "script" {

@@ -48,6 +48,7 @@ pub(crate) async fn run(common: &Common, args: Doctor) -> Result<ExitCode, Failu
     let mut findings = Vec::new();
     match Engine::open(common, &config) {
         Ok(engine) => {
+            engine.look_around(common, &config).await;
             let url = common.store.as_deref().unwrap_or(&config.store.url);
             findings.push(Finding { about: "store".into(), state: State::Works, said: url.into(), is_wanted: true });
             let providers = looked_at(&engine).await;
@@ -127,7 +128,12 @@ async fn look_at(listing: &catalogue::Listing, engine: &Engine) -> Finding {
         return Finding::of(about, State::Missing, missing);
     }
     match catalogue::answers(&engine.models, about).await {
-        Some(Ok(address)) => return Finding::of(about, State::Works, format!("a server answers at {address}")),
+        Some(Ok(address)) => {
+            let found = engine.models.of_ollama().filter(|found| &*found.provider == about);
+            let plays = found.map(|found| format!(", {} plays where no vendor has a key", found.model));
+            let said = format!("a server answers at {address}{}", plays.unwrap_or_default());
+            return Finding::of(about, State::Works, said);
+        }
         Some(Err(address)) => {
             return Finding::of(about, State::Missing, silence(&address));
         }

@@ -19,6 +19,9 @@ const WIDE: usize = 90;
 pub(crate) async fn list(common: &Common) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
     let models = engine::models(&config)?;
+    if config.local.model.is_none() {
+        models.look_for_ollama().await;
+    }
     let mut listings = catalogue::list(&models, &engine::prices(&config, &models));
     for listing in &mut listings {
         if let Some(Err(address)) = catalogue::answers(&models, &listing.provider).await {

@@ -16,6 +16,7 @@ mod memory;
 mod models;
 mod money;
 mod offers;
+mod ollama;
 mod owners;
 mod room;
 mod scene;
@@ -26,5 +27,6 @@ mod templates;
 #[cfg(unix)]
 mod terminal;
 mod unread;
+mod vendors;
 mod why;
 mod words;

@@ -71,6 +71,7 @@ pub(crate) async fn run(common: &Common, mut args: Args) -> Result<ExitCode, Fai
     }
     let slots = args.slot.into_iter().map(|(number, agent)| Seat::of(number, agent)).collect();
     let wish = Wish { message: args.message, slots, seed: None, speech: None };
+    engine.look_around(common, &config).await;
     let setup = setup::setup(wish, common, &config, &engine)?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;

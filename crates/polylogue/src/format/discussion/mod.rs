@@ -85,6 +85,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
             let participants = participants.into_iter().map(|written| seat(written)).collect();
             let topic = topic.map(words::given).transpose()?;
             let request = DiscussionRequest { title, topic, participants, max_rounds };
+            engine.look_around(common, &config).await;
             let setup = setup::setup(request, common, &config, &engine)?;
             if setup.speech {
                 speech::pull_if_wanted(&config).await;
