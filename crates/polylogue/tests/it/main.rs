@@ -7,6 +7,8 @@ mod chorus;
 mod crash;
 mod delete;
 mod discussion;
+#[cfg(unix)]
+mod docs;
 mod doctor;
 mod folder;
 mod layout;

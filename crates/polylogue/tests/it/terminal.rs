@@ -7,7 +7,7 @@ use std::{
     fs::{File, OpenOptions},
     io::Read,
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use rustix::{
@@ -28,15 +28,19 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Runs a command whose input and output are a terminal.
+    /// Runs the program in a folder, on a terminal.
     pub(crate) fn of(folder: &Folder, columns: u16, args: &[&str]) -> Seen {
+        Seen::run(folder.command(args), columns)
+    }
+
+    /// Runs a command whose input and output are a terminal.
+    pub(crate) fn run(mut command: Command, columns: u16) -> Seen {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
         tcsetwinsize(&terminal, Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
         let end = || -> Stdio { OpenOptions::new().read(true).write(true).open(Path::new(&name)).unwrap().into() };
-        let mut command = folder.command(args);
         command.env_remove("NO_COLOR").env("TERM", "xterm-256color").stdin(end()).stdout(end()).stderr(end());
         let mut child = command.spawn().unwrap();
         // Its ends of the terminal are closed with it.
