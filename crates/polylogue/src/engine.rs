@@ -16,7 +16,9 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, speech};
+use crate::{
+    args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, osc::Playback, speech,
+};
 
 /// Sessions that are looked through at a time for the last conversation.
 const PAGE: usize = 100;
@@ -148,6 +150,9 @@ fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn 
     let mut listeners = Vec::new();
     for format in format::all() {
         listeners.extend(format.listeners(journal, config)?);
+    }
+    if let Some(sender) = config.osc()? {
+        listeners.push(Arc::new(Playback::new(journal.clone(), sender)));
     }
     listeners.push(Arc::new(Clips::new(journal.clone(), config.artifacts.dir.clone())));
     Ok(listeners)

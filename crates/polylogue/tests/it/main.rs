@@ -19,6 +19,7 @@ mod models;
 mod money;
 mod offers;
 mod ollama;
+mod osc;
 mod owners;
 mod room;
 mod scene;

@@ -156,9 +156,8 @@ impl Format for Chorus {
     fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
         let manifests = Keepsakes::<Manifest>::new(journal.clone(), config.artifacts.dir.clone());
         let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests)];
-        if let Some(target) = config.chorus.osc.target {
-            let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
-            listeners.push(Arc::new(Osc::new(journal.clone(), target).map_err(problem)?));
+        if let Some(sender) = config.osc()? {
+            listeners.push(Arc::new(Osc::new(journal.clone(), sender)));
         }
         Ok(listeners)
     }
