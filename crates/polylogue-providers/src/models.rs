@@ -167,6 +167,11 @@ impl Models {
         self.neighbour.as_ref()?.found()
     }
 
+    /// Whether Ollama was found with nothing that one can talk to.
+    pub fn is_ollama_empty(&self) -> bool {
+        self.neighbour.as_ref().is_some_and(|neighbour| neighbour.has_nothing())
+    }
+
     /// The model that plays a built-in agent: its vendor's, or where no vendor has a key at all, that of an Ollama
     /// which was found, or else the embedded one. Where there is a key for another vendor, a missing one is rather
     /// told than replaced by a small model.

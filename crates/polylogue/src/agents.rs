@@ -43,7 +43,8 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
     let is_stand_in = !is_chosen && &*model.provider == local::PROVIDER;
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
         Some(_) if is_stand_in => {
-            failure.and(&format!("set {}, name another model with --model, {EXAMPLE}", KEYS.join(" or ")))
+            let keys = KEYS.join(" or ");
+            failure.and(&format!("set {keys}, start Ollama, name another model with --model, {EXAMPLE}"))
         }
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
         _ => failure,

@@ -98,8 +98,6 @@ impl House for ThisHouse {
         self.engine.look_around(&self.common, &self.config).await;
         let standing = |(name, state): (String, Result<String, String>)| {
             let (works, says) = (state.is_ok(), without_paths(state.unwrap_or_else(|what_to_do| what_to_do)));
-            // It stands beside its name.
-            let says = says.strip_prefix(&format!("{name} needs a key: ")).map_or(says.clone(), str::to_owned);
             Standing { name, works, says }
         };
         let (models, voices) = (doctor::providers(&self.engine).await, doctor::voices(&self.config).await);

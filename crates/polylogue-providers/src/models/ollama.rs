@@ -36,7 +36,15 @@ pub(super) struct Neighbour {
 /// What was found, and when.
 struct Seen {
     at: Instant,
-    model: Option<ModelRef>,
+    /// `None` where nobody answered.
+    answer: Option<Answer>,
+}
+
+/// What Ollama has.
+enum Answer {
+    Model(ModelRef),
+    /// Nothing that one can talk to.
+    Nothing,
 }
 
 /// `GET /api/tags`.
@@ -73,32 +81,40 @@ impl Neighbour {
     }
 
     pub(super) fn found(&self) -> Option<ModelRef> {
-        self.lock().as_ref()?.model.clone()
+        match self.lock().as_ref()?.answer.as_ref()? {
+            Answer::Model(model) => Some(model.clone()),
+            Answer::Nothing => None,
+        }
+    }
+
+    /// Whether it runs and has nothing that one can talk to.
+    pub(super) fn has_nothing(&self) -> bool {
+        self.lock().as_ref().is_some_and(|seen| matches!(seen.answer, Some(Answer::Nothing)))
     }
 
     pub(super) async fn look(&self) {
         if self.lock().as_ref().is_some_and(|seen| seen.at.elapsed() < FRESH) {
             return;
         }
-        let model = match self.endpoint.is_listened_on(CONNECT).await {
-            true => timeout(ANSWER, self.model()).await.ok().flatten(),
+        let answer = match self.endpoint.is_listened_on(CONNECT).await {
+            true => timeout(ANSWER, self.ask()).await.ok().flatten(),
             false => None,
         };
-        *self.lock() = Some(Seen { at: Instant::now(), model });
+        *self.lock() = Some(Seen { at: Instant::now(), answer });
     }
 
     /// The first model that one can talk to, in Ollama's own order: the newest first.
-    async fn model(&self) -> Option<ModelRef> {
+    async fn ask(&self) -> Option<Answer> {
         let tags: Tags = self.http.get(&self.endpoint, "/api/tags").await?;
         for tag in tags.models.iter().filter(|tag| tag.may_talk()).take(MOST) {
             let mut shown = self.http.post(&self.endpoint, "/api/show", &json!({"model": tag.name})).await.ok()?;
             let shown: Shown = serde_json::from_slice(&shown.whole().await.ok()?).ok()?;
             if shown.capabilities.is_none_or(|can| can.iter().any(|what| what == "completion")) {
                 let model = tag.name.strip_suffix(":latest").unwrap_or(&tag.name);
-                return Some(ModelRef { provider: self.provider.into(), model: model.into() });
+                return Some(Answer::Model(ModelRef { provider: self.provider.into(), model: model.into() }));
             }
         }
-        None
+        Some(Answer::Nothing)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Seen>> {

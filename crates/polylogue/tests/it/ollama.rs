@@ -82,8 +82,13 @@ fn what_somebody_has_chosen_comes_first() {
 fn one_without_a_model_to_talk_to_is_passed_over() {
     let tag = json!({"name": "nomic-embed-text:latest", "details": {"family": "nomic-bert"}});
     let vendors = Vendors::with_ollama(vec![(tag, json!({"capabilities": ["embedding"]}))]);
-    let (_, said) = played(&Folder::without_cache(), &vendors, &[]);
+    let folder = Folder::without_cache();
+    let (_, said) = played(&folder, &vendors, &[]);
     let message = said[0]["error"]["message"].as_str().unwrap();
     assert!(message.contains("local/") && !message.contains("nomic"), "{message}");
     assert_eq!(vendors.asked(), ["/api/tags"]);
+    let doctor = vendors.as_ollama(folder.command(&["doctor", "--json"])).output().unwrap();
+    let ollama = lines(&doctor).into_iter().find(|line| line["about"] == "ollama").unwrap();
+    assert_eq!(ollama["works"], false, "{ollama}");
+    assert!(ollama["said"].as_str().unwrap().contains("ollama pull"), "{ollama}");
 }
