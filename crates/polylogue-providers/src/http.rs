@@ -1,6 +1,7 @@
 //! The one HTTP client: requests with their limits, bodies that arrive piece by piece and are bounded.
 //!
-//! It never retries, never follows a redirect (a key would go along) and never shows an address in an error.
+//! It never retries, never follows a redirect (a key would go along) and shows no more of an address in an error than
+//! the server.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -157,12 +158,13 @@ impl Body {
     }
 }
 
-/// A fault of the connection, told without the address: it may carry a password.
+/// A fault of the connection. Of the address only the server is told: the rest may carry a password.
 fn network(error: reqwest::Error) -> CallError {
     let cause = std::iter::successors(std::error::Error::source(&error), |cause| cause.source()).last();
     let caused = |what: &str| cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}"));
     if error.is_connect() {
-        return CallError::Unreachable(caused("cannot connect"));
+        let server = error.url().map(|url| format!(" to {}", url.origin().ascii_serialization()));
+        return CallError::Unreachable(caused(&format!("cannot connect{}", server.unwrap_or_default())));
     }
     let what =
         if error.is_body() || error.is_decode() { "the answer broke off in the middle" } else { "there was no answer" };

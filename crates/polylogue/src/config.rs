@@ -199,7 +199,7 @@ impl Default for Scene {
 #[serde(deny_unknown_fields, default)]
 struct OscTable {
     /// Where what is said goes as OSC messages over UDP.
-    target: Option<std::net::SocketAddr>,
+    target: Option<String>,
 }
 
 impl Config {
@@ -219,7 +219,7 @@ impl Config {
 
     /// Where playback systems are told what is said, if anywhere.
     pub(crate) fn osc(&self) -> Result<Option<Sender>, Failure> {
-        let Some(target) = self.osc.target else { return Ok(None) };
+        let Some(target) = &self.osc.target else { return Ok(None) };
         let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
         Sender::new(target, &self.artifacts.dir).map(Some).map_err(problem)
     }

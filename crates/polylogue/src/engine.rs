@@ -70,7 +70,7 @@ impl Engine {
     /// Whether a model can be used from here, found out without asking it.
     pub(crate) fn check(&self, model: &ModelRef) -> Result<(), Failure> {
         if &*model.provider == "script" {
-            self.scripts.script(&model.model)?;
+            self.scripts.check(&model.model)?;
             return Ok(());
         }
         self.models.check(model).map_err(|error| match error {

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     io,
-    net::{SocketAddr, UdpSocket},
+    net::{SocketAddr, ToSocketAddrs, UdpSocket},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -81,7 +81,10 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(target: SocketAddr, artifacts: &Path) -> io::Result<Sender> {
+    /// To an address such as `127.0.0.1:9000` or `studio.local:9000`.
+    pub(crate) fn new(target: &str, artifacts: &Path) -> io::Result<Sender> {
+        let nobody = || io::Error::other("nobody is there");
+        let target = target.to_socket_addrs()?.next().ok_or_else(nobody)?;
         let any: SocketAddr = if target.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0; 16], 0).into() };
         let socket = UdpSocket::bind(any)?;
         socket.connect(target)?;

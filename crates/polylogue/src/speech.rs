@@ -6,7 +6,7 @@ use polylogue_providers::{
     speech::{Account, EngineName, Profiles, Speaker, SpeechSettings, kokoro},
 };
 
-use crate::{cache, config::Config, failure::Failure, output};
+use crate::{cache, config::Config, failure::Failure, output, view::Style};
 
 /// What the configuration and the environment say about engines.
 pub(crate) fn settings(config: &Config) -> SpeechSettings {
@@ -50,9 +50,10 @@ pub(crate) async fn pull_if_wanted(config: &Config) {
 
 /// Fetches the neural voice. Without it a session still runs, so a failure is told and no more.
 pub(crate) async fn pull(settings: &SpeechSettings) {
-    output::notice("Fetching the Kokoro voice (140 MB, once; --no-speech goes without)…");
+    let tell = |text: &str| output::notice(Style::of_stderr().in_words(text, "  "));
+    tell("Fetching the Kokoro voice (140 MB, once; --no-speech goes without)…");
     if let Err(failure) = fetch(settings).await {
-        output::notice(format!("{}: lines are spoken by espeak-ng where it is installed.", failure.message()));
+        tell(&format!("{}: lines are spoken by espeak-ng where it is installed.", failure.message()));
     }
 }
 

@@ -111,6 +111,25 @@ pages! {
     speech: "docs/speech.md",
 }
 
+/// What an example says at its head is how it is run.
+#[test]
+fn examples_run_as_their_heads_say() {
+    let mut commands = 0;
+    for name in page::examples() {
+        let text = std::fs::read_to_string(page::root().join(&name)).unwrap();
+        let mut reader = Reader::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix('#')) {
+            let line = ["Try:", "Or:", "and:"].iter().find_map(|word| line.trim().strip_prefix(word)).unwrap_or(line);
+            if ["./start ", "curl "].iter().any(|program| line.trim().starts_with(program)) {
+                eprintln!("{name}: {}", line.trim());
+                reader.types(line);
+                commands += 1;
+            }
+        }
+    }
+    assert!(commands > 10, "only {commands} were found");
+}
+
 /// Commands that are named within sentences, and in the table of commands, exist with the options that they are
 /// named with.
 #[test]

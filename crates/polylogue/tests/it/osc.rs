@@ -68,7 +68,7 @@ fn told(folder: &Folder, config: &str, args: &[&str]) -> Vec<Message> {
     // It listens while it is told, since a socket keeps only so much.
     let listening = thread::spawn(move || {
         let (mut messages, mut datagram) = (Vec::new(), [0; 65_536]);
-        while !messages.last().is_some_and(|message: &Message| message.address == "/over") {
+        while messages.last().is_none_or(|message: &Message| message.address != "/over") {
             let (length, _) = socket.recv_from(&mut datagram).unwrap();
             messages.push(Message::read(&datagram[..length]));
         }

@@ -185,6 +185,6 @@ fn filled(schema: &Value) -> Value {
 
 /// A fifth of a second of sound, 16 bits at 24 kHz.
 fn tone() -> Vec<u8> {
-    let sample = |at: u32| if at / 50 % 2 == 0 { 6000_i16 } else { -6000 };
+    let sample = |at: u32| if (at / 50).is_multiple_of(2) { 6000_i16 } else { -6000 };
     (0..4800).flat_map(|at| sample(at).to_le_bytes()).collect()
 }

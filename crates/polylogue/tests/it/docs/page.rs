@@ -36,6 +36,22 @@ pub(super) fn names() -> Vec<String> {
     names
 }
 
+/// The files of the examples that say how they are run.
+pub(super) fn examples() -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in std::fs::read_dir(root().join("examples")).unwrap() {
+        for file in std::fs::read_dir(folder.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let is_one = path.extension().is_some_and(|ending| ending == "toml" || ending == "yaml");
+            if is_one && !path.to_str().unwrap().ends_with("replies.yaml") {
+                found.push(path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 impl Page {
     pub(super) fn read(name: &str) -> Page {
         let text = std::fs::read_to_string(root().join(name)).unwrap();
