@@ -66,7 +66,11 @@ pub fn list(models: &Models, prices: &Prices) -> Vec<Listing> {
         };
         let known = match &provider.state {
             State::Local(local) => local.names().map(listed).collect(),
-            State::Ready(_) | State::Missing(_) => known_of(name).iter().copied().map(listed).collect(),
+            State::Ready(_) | State::Missing(_) => {
+                let found = models.of_ollama().filter(|found| &*found.provider == name);
+                let found = found.iter().map(|found| listed(&found.model));
+                found.chain(known_of(name).iter().copied().map(listed)).collect()
+            }
         };
         Listing { provider: name.to_owned(), kind: provider.kind, missing, models: known }
     };
@@ -77,8 +81,8 @@ fn listed(model: ModelRef, plays: Option<&'static str>, prices: &Prices) -> List
     let has_schema_mode = match &*model.provider {
         "openai" => openai::has_schema_mode(&model.model),
         "anthropic" => anthropic::has_schema_mode(&model.model),
-        // It decodes by a grammar.
-        "local" => true,
+        // They decode by a grammar.
+        "local" | "ollama" => true,
         _ => gemini::has_schema_mode(&model.model),
     };
     Listed { price: prices.of(&model), has_schema_mode, ends: Ending::of(&model).map(|ending| ending.on), plays, model }

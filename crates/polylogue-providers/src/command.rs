@@ -4,6 +4,9 @@
 //! reply may be ours or that of `claude -p --output-format json`. `docs/models.md` has both in full.
 
 use std::{
+    borrow::Cow,
+    io,
+    path::Path,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -72,7 +75,8 @@ impl Command {
         let status = running.wait().await?;
         if !status.success() {
             self.log(&complaint);
-            return Err(CallError::BadResponse(format!("the program ended with {}", describe(status))));
+            let said = format!("the program `{}` ended with {}", self.name(), describe(status));
+            return Err(CallError::BadResponse(said));
         }
         if output.len() >= MAX_OUTPUT {
             return Err(CallError::BadResponse("the program's output is larger than is read".to_owned()));
@@ -82,6 +86,12 @@ impl Command {
 
     fn limit(&self) -> Option<Duration> {
         self.settings.timeout_seconds.map(Duration::from_secs)
+    }
+
+    /// The program without its folder, which is nobody's business.
+    fn name(&self) -> Cow<'_, str> {
+        let path = Path::new(&self.settings.program);
+        path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()
     }
 
     fn start(&self) -> Result<Running, CallError> {
@@ -95,9 +105,13 @@ impl Command {
         // A group of its own, so that what it started ends with it.
         #[cfg(unix)]
         process.process_group(0);
-        let child = process
-            .spawn()
-            .map_err(|error| CallError::Unavailable(format!("the program cannot be started: {}", error.kind())))?;
+        let child = process.spawn().map_err(|error| {
+            let problem = match error.kind() {
+                io::ErrorKind::NotFound => "there is no such program".to_owned(),
+                kind => kind.to_string(),
+            };
+            CallError::Unavailable(format!("the program `{}` cannot be started: {problem}", self.name()))
+        })?;
         Ok(Running { child, has_ended: false })
     }
 

@@ -1,6 +1,7 @@
 //! The one HTTP client: requests with their limits, bodies that arrive piece by piece and are bounded.
 //!
-//! It never retries, never follows a redirect (a key would go along) and never shows an address in an error.
+//! It never retries, never follows a redirect (a key would go along) and shows no more of an address in an error than
+//! the server.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -10,8 +11,9 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderMap},
     redirect::Policy,
 };
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::{net::TcpStream, time::timeout};
 
 use crate::{fault::Fault, secret::Secret, settings::Limits};
 
@@ -36,6 +38,16 @@ pub(crate) struct Endpoint {
     /// Goes with every request; the values of keys are marked as sensitive.
     pub(crate) headers: HeaderMap,
     pub(crate) key: Option<Secret>,
+}
+
+impl Endpoint {
+    /// Whether somebody takes a connection there within this time.
+    pub(crate) async fn is_listened_on(&self, within: Duration) -> bool {
+        let Ok(url) = Url::parse(&self.base) else { return false };
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
+        let connecting = TcpStream::connect((host.trim_matches(['[', ']']), port));
+        matches!(timeout(within, connecting).await, Ok(Ok(_)))
+    }
 }
 
 /// Why a request brought no answer.
@@ -72,6 +84,15 @@ impl Http {
             builder = builder.proxy(Proxy::http(url)?.no_proxy(except));
         }
         Ok(Http { client: builder.build()?, limits })
+    }
+
+    /// What is said there, if it is said well.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, endpoint: &Endpoint, path: &str) -> Option<T> {
+        let asked = self.client.get(format!("{}{path}", endpoint.base)).headers(endpoint.headers.clone()).send();
+        let response = asked.await.ok().filter(|response| response.status().is_success())?;
+        let left = self.limits.max_response_bytes;
+        let mut body = Body { response, is_json: true, left, is_nearly_over: false };
+        serde_json::from_slice(&body.whole().await.ok()?).ok()
     }
 
     /// Sends a request and waits for the head of its answer. Dropping the future, or the body that it gives,
@@ -137,12 +158,13 @@ impl Body {
     }
 }
 
-/// A fault of the connection, told without the address: it may carry a password.
+/// A fault of the connection. Of the address only the server is told: the rest may carry a password.
 fn network(error: reqwest::Error) -> CallError {
     let cause = std::iter::successors(std::error::Error::source(&error), |cause| cause.source()).last();
     let caused = |what: &str| cause.map_or_else(|| what.to_owned(), |cause| format!("{what}: {cause}"));
     if error.is_connect() {
-        return CallError::Unreachable(caused("cannot connect"));
+        let server = error.url().map(|url| format!(" to {}", url.origin().ascii_serialization()));
+        return CallError::Unreachable(caused(&format!("cannot connect{}", server.unwrap_or_default())));
     }
     let what =
         if error.is_body() || error.is_decode() { "the answer broke off in the middle" } else { "there was no answer" };

@@ -1,5 +1,6 @@
 //! Every model that can be asked from here, behind the one port: the provider's name says which.
 
+mod ollama;
 mod source;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
@@ -10,7 +11,10 @@ use polylogue_runtime::port::{Admission, Call, CallError, FIRST_TOKEN, Model, Re
 
 use tokio::sync::Semaphore;
 
-use self::source::{BUILT_IN, Source};
+use self::{
+    ollama::Neighbour,
+    source::{BUILT_IN, Source},
+};
 use crate::{
     command::Command,
     http::{Http, is_private},
@@ -33,6 +37,8 @@ const FIRST_TOKEN_OF_SLOW: Duration = Duration::from_secs(120);
 #[derive(Clone, Default)]
 pub struct Models {
     providers: BTreeMap<String, Provider>,
+    /// The Ollama that may run beside this program.
+    neighbour: Option<Arc<Neighbour>>,
 }
 
 /// One provider and whether it can be used.
@@ -97,12 +103,15 @@ impl Models {
         let env = |name: &str| env(name).filter(|value| !value.trim().is_empty());
         // A proxy's address may carry a password.
         let http = Http::new(limits, &env).map_err(|error| BadSettings::Client(error.without_url()))?;
-        let mut models = Models { providers: BTreeMap::new() };
+        let mut models = Models::default();
         let mut keys = Vec::new();
         for built_in in &BUILT_IN {
             let own = settings.providers.get(built_in.name);
             let source = Source::of_built_in(built_in, own, &env)?;
             keys.extend(source.key.clone());
+            if let Some(endpoint) = source.ollama()? {
+                models.neighbour = Some(Arc::new(Neighbour::new(built_in.name, http.clone(), endpoint)));
+            }
             models.providers.insert(built_in.name.to_owned(), source.connect(&http)?.with_places(own));
         }
         for (name, own) in &settings.providers {
@@ -145,16 +154,43 @@ impl Models {
         self.find(model).map(|_| ())
     }
 
-    /// The model that plays a built-in agent: its vendor's, or the embedded one where no vendor has a key at all.
-    /// Where there is a key for another vendor, a missing one is rather told than replaced by a small model.
+    /// Looks whether Ollama runs with a model to talk to, where it would play. Costs nothing where a vendor has a key,
+    /// and next to nothing where Ollama does not run.
+    pub async fn look_for_ollama(&self) {
+        if let Some(neighbour) = self.neighbour.as_ref().filter(|_| !self.has_vendor()) {
+            neighbour.look().await;
+        }
+    }
+
+    /// The model of Ollama that was found there.
+    pub fn of_ollama(&self) -> Option<ModelRef> {
+        self.neighbour.as_ref()?.found()
+    }
+
+    /// Whether Ollama was found with nothing that one can talk to.
+    pub fn is_ollama_empty(&self) -> bool {
+        self.neighbour.as_ref().is_some_and(|neighbour| neighbour.has_nothing())
+    }
+
+    /// The model that plays a built-in agent: its vendor's, or where no vendor has a key at all, that of an Ollama
+    /// which was found, or else the embedded one. Where there is a key for another vendor, a missing one is rather
+    /// told than replaced by a small model.
     pub fn model_of(&self, built_in: BuiltIn) -> ModelRef {
+        if self.has_vendor() {
+            return built_in.model_ref();
+        }
+        let embedded = || match self.providers.get("local").map(|provider| &provider.state) {
+            Some(State::Local(local)) => Some(local.usual()),
+            _ => None,
+        };
+        self.of_ollama().or_else(embedded).unwrap_or_else(|| built_in.model_ref())
+    }
+
+    /// Whether any vendor can be asked.
+    fn has_vendor(&self) -> bool {
         let needs_key = |provider: &Provider| matches!(provider.state, State::Missing(_));
         let vendors = BUILT_IN.iter().filter(|vendor| vendor.needs_key());
-        let mut providers = vendors.filter_map(|vendor| self.providers.get(vendor.name));
-        match self.providers.get("local").map(|provider| &provider.state) {
-            Some(State::Local(local)) if providers.all(needs_key) => local.usual(),
-            _ => built_in.model_ref(),
-        }
+        vendors.filter_map(|vendor| self.providers.get(vendor.name)).any(|provider| !needs_key(provider))
     }
 
     /// Whether a model is a small one, which is asked in a few plain sentences and shown no form. Only of the embedded

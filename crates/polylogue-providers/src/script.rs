@@ -119,6 +119,12 @@ pub struct Scripts {
 }
 
 impl Scripts {
+    /// Whether a script can be used. It is read again when it is first asked, and may have been changed until then.
+    pub fn check(&self, path: &Arc<str>) -> Result<(), BadScript> {
+        let is_read = self.read.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path);
+        if is_read { Ok(()) } else { Script::read(Path::new(&**path)).map(drop) }
+    }
+
     /// Reads a script unless it has been read before.
     pub fn script(&self, path: &Arc<str>) -> Result<Arc<Script>, BadScript> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);

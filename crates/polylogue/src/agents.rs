@@ -43,7 +43,8 @@ pub(crate) fn agent(name: &str, common: &Common, config: &Config, engine: &Engin
     let is_stand_in = !is_chosen && &*model.provider == local::PROVIDER;
     engine.check(&model).map_err(|failure| match BuiltIn::named(id.as_str()) {
         Some(_) if is_stand_in => {
-            failure.and(&format!("set {}, name another model with --model, {EXAMPLE}", KEYS.join(" or ")))
+            let keys = KEYS.join(" or ");
+            failure.and(&format!("set {keys}, start Ollama, name another model with --model, {EXAMPLE}"))
         }
         Some(_) if common.model.is_none() => failure.and(&format!("name another model with --model, {EXAMPLE}")),
         _ => failure,
@@ -146,12 +147,16 @@ pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
     ModelRef { model: path.to_string_lossy().into(), ..model }
 }
 
-/// A model by its name; the embedded one with what it is, where no key brings a larger one.
+/// A model by its name; what plays for want of a key, with what it is.
 pub(crate) fn introduced(model: &ModelRef) -> String {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|key| !key.is_empty());
-    match &*model.provider == "local" && !KEYS.iter().any(is_set) {
-        true => format!("{model}, a small model on this machine ({} brings a larger one)", KEYS.join(" or ")),
-        false => model.to_string(),
+    match &*model.provider {
+        _ if KEYS.iter().any(is_set) => model.to_string(),
+        local::PROVIDER => {
+            format!("{model}, a small model on this machine ({} brings a larger one)", KEYS.join(" or "))
+        }
+        "ollama" => format!("{model}, which Ollama runs (--model chooses another)"),
+        _ => model.to_string(),
     }
 }
 

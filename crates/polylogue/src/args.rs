@@ -148,6 +148,7 @@ pub(crate) enum Sessions {
         change: Change,
     },
     /// Go on from an earlier place as a new session
+    #[command(after_help = "--model NAME=MODEL gives one agent another model, --model MODEL all of them.")]
     Fork {
         /// The session: its id, the beginning of it, or `last`
         id: String,

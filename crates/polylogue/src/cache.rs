@@ -17,13 +17,17 @@ pub(crate) fn folder() -> PathBuf {
 /// Fetches with a progress bar on a terminal.
 pub(crate) async fn show(fetch: impl AsyncFnOnce(&Watch) -> Result<(), DownloadError>) -> Result<(), Failure> {
     let bar = if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let style = ProgressStyle::with_template("{spinner} {msg}  {bytes} of {total_bytes}, {eta} left");
-    bar.set_style(style.expect("the template is well formed"));
+    let style = |template| ProgressStyle::with_template(template).expect("the template is well formed");
+    bar.set_style(style("{spinner} {msg}"));
     bar.enable_steady_tick(Duration::from_millis(150));
     output::keep_below(Some(bar.clone()));
     let shown = bar.clone();
     let watch: Watch = Arc::new(move |progress: Progress| {
         shown.set_message(printable(&progress.what).into_owned());
+        // How much and how long is told once it is known.
+        if progress.total_bytes.is_some_and(|total| total > 0) {
+            shown.set_style(style("{spinner} {msg}  {bytes} of {total_bytes}, {eta} left"));
+        }
         shown.set_length(progress.total_bytes.unwrap_or(progress.done_bytes));
         shown.set_position(progress.done_bytes);
     });

@@ -14,7 +14,7 @@ use polylogue_providers::{
 };
 use serde::Deserialize;
 
-use crate::{failure::Failure, format::Moderator};
+use crate::{failure::Failure, format::Moderator, osc::Sender};
 
 const DEFAULT_FILE: &str = "polylogue.toml";
 const DEFAULT_CHARACTERS: &str = ".claude/agents";
@@ -32,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) scene: Scene,
     pub(crate) server: Server,
     pub(crate) artifacts: Artifacts,
+    osc: OscTable,
     pub(crate) speech: Speech,
     pub(crate) voices: BTreeMap<String, ProfileSettings>,
     /// Prompt templates to use instead of the built-in ones: name to file.
@@ -167,7 +168,6 @@ pub(crate) struct Chorus {
     pub(crate) speech: Option<bool>,
     /// Who sits in slot 1, 2 and so on when nobody else is named.
     pub(crate) slots: Option<Vec<String>>,
-    pub(crate) osc: OscTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -199,9 +199,9 @@ impl Default for Scene {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct OscTable {
-    /// Where the events go as OSC messages over UDP.
-    pub(crate) target: Option<std::net::SocketAddr>,
+struct OscTable {
+    /// Where what is said goes as OSC messages over UDP.
+    target: Option<String>,
 }
 
 impl Config {
@@ -217,6 +217,13 @@ impl Config {
             templates.insert(name, text.into());
         }
         Ok(templates)
+    }
+
+    /// Where playback systems are told what is said, if anywhere.
+    pub(crate) fn osc(&self) -> Result<Option<Sender>, Failure> {
+        let Some(target) = &self.osc.target else { return Ok(None) };
+        let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
+        Sender::new(target, &self.artifacts.dir).map(Some).map_err(problem)
     }
 
     /// Where the characters of scenes are.

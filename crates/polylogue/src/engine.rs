@@ -16,7 +16,9 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 
-use crate::{args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, speech};
+use crate::{
+    args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, osc::Playback, speech,
+};
 
 /// Sessions that are looked through at a time for the last conversation.
 const PAGE: usize = 100;
@@ -58,10 +60,17 @@ impl Engine {
         Ok(Engine { hub, journal, memories, store, models, prices, guide, scripts })
     }
 
+    /// Finds out what else could play where no vendor has a key and nobody has chosen: an Ollama that runs.
+    pub(crate) async fn look_around(&self, common: &Common, config: &Config) {
+        if common.model.is_none() && config.local.model.is_none() {
+            self.models.look_for_ollama().await;
+        }
+    }
+
     /// Whether a model can be used from here, found out without asking it.
     pub(crate) fn check(&self, model: &ModelRef) -> Result<(), Failure> {
         if &*model.provider == "script" {
-            self.scripts.script(&model.model)?;
+            self.scripts.check(&model.model)?;
             return Ok(());
         }
         self.models.check(model).map_err(|error| match error {
@@ -141,6 +150,9 @@ fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn 
     let mut listeners = Vec::new();
     for format in format::all() {
         listeners.extend(format.listeners(journal, config)?);
+    }
+    if let Some(sender) = config.osc()? {
+        listeners.push(Arc::new(Playback::new(journal.clone(), sender)));
     }
     listeners.push(Arc::new(Clips::new(journal.clone(), config.artifacts.dir.clone())));
     Ok(listeners)

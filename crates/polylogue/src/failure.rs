@@ -8,7 +8,7 @@ use polylogue_runtime::{HubError, port::JournalError};
 use polylogue_store::OpenError;
 use serde_json::{Map, Value, json};
 
-use crate::output;
+use crate::{output, view::Style};
 
 /// The codes of the public contract that a command can end with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,8 @@ impl Failure {
             output::json(&json!({"success": false, "error": error}));
         } else {
             let advice = self.advice.as_ref().map(|advice| format!(": {advice}")).unwrap_or_default();
-            output::notice(format!("error: {}{advice}", self.message));
+            let text = format!("error: {}{advice}", self.message);
+            output::notice(Style::of_stderr().in_words(&text, "  "));
         }
         self.code.exit()
     }

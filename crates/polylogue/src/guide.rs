@@ -6,18 +6,23 @@ use std::{
     path::PathBuf,
 };
 
-use polylogue_core::{Conversation, Ending, line::ClipState};
+use polylogue_core::{Conversation, Ending, Reason, line::ClipState};
 
 use crate::{args::Common, config::Config, format, output, printable::width, view::Style};
 
 /// Where the clips and manifests of sessions are, below the artifacts.
 const SESSIONS: &str = "tts/sessions";
 
+/// What a script that runs the program says of how a person calls it: `./start`, for one.
+const CALLED_AS: &str = "POLYLOGUE_CALLED_AS";
+
 /// How many commands are named.
 const MOST: usize = 3;
 
 pub(crate) struct Guide {
     is_wanted: bool,
+    /// How the program is called here.
+    program: String,
     /// What a command has to repeat to find the same store and the same agents.
     flags: String,
     /// What one has to repeat that only reads.
@@ -35,6 +40,7 @@ impl Guide {
         let reading = own.as_deref().filter(|_| !is_usual).unwrap_or_default();
         Guide {
             is_wanted: stdout().is_terminal() && !common.json,
+            program: std::env::var(CALLED_AS).unwrap_or_else(|_| "polylogue".to_owned()),
             reading_flags: format!("{reading}{store}"),
             flags: format!("{}{store}", own.as_deref().unwrap_or_default()),
             artifacts: config.artifacts.dir.clone(),
@@ -53,7 +59,7 @@ impl Guide {
         }
         let complete = |command: &String| {
             let flags = if is_reading(command) { &self.reading_flags } else { &self.flags };
-            format!("polylogue {command}{flags}")
+            format!("{} {command}{flags}", self.program)
         };
         let commands: Vec<String> = commands(conversation).iter().map(complete).collect();
         let in_one_line = format!("next: {}", commands.join(" · "));
@@ -81,7 +87,13 @@ fn commands(conversation: &Conversation) -> Vec<String> {
         (Some(Ending::UsedUp), Some(bound)) => {
             commands.push(format!("sessions resume last --max-rounds {}", bound.saturating_mul(2)));
         }
-        (Some(Ending::BrokenOff), _) => commands.push("sessions resume last".to_owned()),
+        (Some(Ending::BrokenOff), _) => {
+            commands.push("sessions resume last".to_owned());
+            // What one model cannot do, another may.
+            if stage.ended() == Some(Reason::FAILED) {
+                commands.push("sessions resume last --model MODEL".to_owned());
+            }
+        }
         (Some(_) | None, _) => {}
     }
     if stage.transcript().lines().iter().any(|line| matches!(line.clip, ClipState::Made(_))) {

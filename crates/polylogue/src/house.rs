@@ -53,6 +53,7 @@ impl ThisHouse {
 #[async_trait]
 impl House for ThisHouse {
     async fn setup(&self, request: Request) -> Result<Setup, Refusal> {
+        self.engine.look_around(&self.common, &self.config).await;
         let format = format::named(request.format());
         format.ok_or_else(|| Refusal::internal("nobody plays this format here"))?.setup(request, self).await
     }
@@ -94,10 +95,9 @@ impl House for ThisHouse {
     }
 
     async fn ready(&self) -> Ready {
+        self.engine.look_around(&self.common, &self.config).await;
         let standing = |(name, state): (String, Result<String, String>)| {
             let (works, says) = (state.is_ok(), without_paths(state.unwrap_or_else(|what_to_do| what_to_do)));
-            // It stands beside its name.
-            let says = says.strip_prefix(&format!("{name} needs a key: ")).map_or(says.clone(), str::to_owned);
             Standing { name, works, says }
         };
         let (models, voices) = (doctor::providers(&self.engine).await, doctor::voices(&self.config).await);

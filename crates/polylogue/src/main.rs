@@ -16,6 +16,7 @@ mod format;
 mod guide;
 mod house;
 mod log;
+mod osc;
 mod output;
 mod printable;
 mod signals;

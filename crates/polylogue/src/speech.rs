@@ -6,7 +6,7 @@ use polylogue_providers::{
     speech::{Account, EngineName, Profiles, Speaker, SpeechSettings, kokoro},
 };
 
-use crate::{cache, config::Config, failure::Failure, output};
+use crate::{cache, config::Config, failure::Failure, output, view::Style};
 
 /// What the configuration and the environment say about engines.
 pub(crate) fn settings(config: &Config) -> SpeechSettings {
@@ -34,22 +34,30 @@ pub(crate) fn speaker(config: &Config) -> Speaker {
     Speaker::new(config.artifacts.dir.clone(), profiles, settings(config).engines()).with_prices(prices)
 }
 
-/// Fetches the neural voice where it would be used and is not there yet. Without it a session still runs, so a
-/// failure is told and no more.
-pub(crate) async fn pull_if_wanted(config: &Config) {
+/// Whether the neural voice would be used and is not there yet.
+pub(crate) fn is_to_be_pulled(config: &Config) -> bool {
     let settings = settings(config);
     let is_next = settings.engines().first().is_some_and(|engine| engine.name() == EngineName::Kokoro);
-    if !is_next || kokoro::is_pulled(&settings.cache) {
-        return;
-    }
-    output::notice("Fetching the Kokoro voice (140 MB, once; --no-speech goes without)…");
-    if let Err(failure) = pull(config).await {
-        output::notice(format!("{}: lines are spoken by espeak-ng where it is installed.", failure.message()));
+    is_next && !kokoro::is_pulled(&settings.cache)
+}
+
+/// Fetches the neural voice where it would be used and is not there yet.
+pub(crate) async fn pull_if_wanted(config: &Config) {
+    if is_to_be_pulled(config) {
+        pull(&settings(config)).await;
     }
 }
 
-/// Fetches the neural voice.
-pub(crate) async fn pull(config: &Config) -> Result<(), Failure> {
-    let folder = settings(config).cache;
-    cache::show(async |watch| kokoro::pull(&folder, watch).await).await
+/// Fetches the neural voice. Without it a session still runs, so a failure is told and no more.
+pub(crate) async fn pull(settings: &SpeechSettings) {
+    let tell = |text: &str| output::notice(Style::of_stderr().in_words(text, "  "));
+    tell("Fetching the Kokoro voice (140 MB, once; --no-speech goes without)…");
+    if let Err(failure) = fetch(settings).await {
+        tell(&format!("{}: lines are spoken by espeak-ng where it is installed.", failure.message()));
+    }
+}
+
+/// Fetches the neural voice, or says why that cannot be.
+pub(crate) async fn fetch(settings: &SpeechSettings) -> Result<(), Failure> {
+    cache::show(async |watch| kokoro::pull(&settings.cache, watch).await).await
 }

@@ -41,4 +41,4 @@ pub(crate) use json::Json;
 pub(crate) use status::StatusLine;
 pub(crate) use style::Style;
 pub(crate) use terminal::Terminal;
-pub(crate) use words::{clips_in_words, costs_in_words, costs_of, state};
+pub(crate) use words::{calls, clips_in_words, costs_in_words, costs_of, state};

@@ -121,11 +121,30 @@ impl Source {
         Ok(Source { name: name.to_owned(), kind: own.kind, base, key, missing })
     }
 
+    /// Where Ollama is, if this is one: it can be asked what it runs.
+    pub(super) fn ollama(&self) -> Result<Option<Endpoint>, BadSettings> {
+        (self.kind == Kind::Ollama).then(|| self.endpoint()).transpose()
+    }
+
     pub(super) fn connect(self, http: &Http) -> Result<Provider, BadSettings> {
         let kind = self.kind.as_str();
         if let Some(missing) = self.missing {
             return Ok(Provider::unbounded(kind, State::Missing(missing)));
         }
+        let endpoint = self.endpoint()?;
+        let dialect: Box<dyn Dialect> = match self.kind {
+            Kind::OpenAi => Box::new(OpenAi { is_vendor: self.name == "openai" }),
+            Kind::Anthropic => Box::new(Anthropic),
+            Kind::Gemini => Box::new(Gemini),
+            Kind::Ollama => Box::new(Ollama),
+        };
+        let base = endpoint.base.clone();
+        let connector = Arc::new(Connector::new(dialect, endpoint, http.clone()));
+        Ok(Provider::unbounded(kind, State::Ready(connector)).at(&base))
+    }
+
+    /// The address, and what goes with every request.
+    fn endpoint(&self) -> Result<Endpoint, BadSettings> {
         let base = base_url(&self.base).ok_or_else(|| BadSettings::Address(self.name.clone()))?;
         // The vendors' clients disagree on whether the version belongs to the address.
         let base = match self.kind {
@@ -149,18 +168,10 @@ impl Source {
                 headers.insert(name, value);
             }
         }
-        let dialect: Box<dyn Dialect> = match self.kind {
-            Kind::OpenAi => Box::new(OpenAi { is_vendor: self.name == "openai" }),
-            Kind::Anthropic => {
-                headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
-                Box::new(Anthropic)
-            }
-            Kind::Gemini => Box::new(Gemini),
-            Kind::Ollama => Box::new(Ollama),
-        };
-        let endpoint = Endpoint { base: base.clone(), headers, key: self.key };
-        let connector = Arc::new(Connector::new(dialect, endpoint, http.clone()));
-        Ok(Provider::unbounded(kind, State::Ready(connector)).at(&base))
+        if self.kind == Kind::Anthropic {
+            headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
+        }
+        Ok(Endpoint { base, headers, key: self.key.clone() })
     }
 }
 

@@ -274,8 +274,10 @@ async fn every_body_is_bounded_and_so_is_the_wait_after_its_end() {
     assert_eq!(&*reply.unwrap().text, "Done.");
     // A port where nobody is.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", silent.local_addr().unwrap());
+    let server = silent.local_addr().unwrap().to_string();
     drop(silent);
+    let base = format!("http://ann:pa55word@{server}/v1");
     let reply = models_at(&base, tight).answer(&call(request(vendor::OPENAI.model))).await;
-    assert!(matches!(&reply, Err(CallError::Unreachable(why)) if !why.contains("127.0.0.1")), "{reply:?}");
+    let Err(CallError::Unreachable(why)) = &reply else { panic!("{reply:?}") };
+    assert!(why.contains(&server) && !why.contains("pa55word") && !why.contains("/v1"), "{why}");
 }

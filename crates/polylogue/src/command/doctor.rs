@@ -48,6 +48,7 @@ pub(crate) async fn run(common: &Common, args: Doctor) -> Result<ExitCode, Failu
     let mut findings = Vec::new();
     match Engine::open(common, &config) {
         Ok(engine) => {
+            engine.look_around(common, &config).await;
             let url = common.store.as_deref().unwrap_or(&config.store.url);
             findings.push(Finding { about: "store".into(), state: State::Works, said: url.into(), is_wanted: true });
             let providers = looked_at(&engine).await;
@@ -124,10 +125,19 @@ async fn looked_at(engine: &Engine) -> Vec<Finding> {
 async fn look_at(listing: &catalogue::Listing, engine: &Engine) -> Finding {
     let about = listing.provider.as_str();
     if let Some(missing) = &listing.missing {
-        return Finding::of(about, State::Missing, missing);
+        return Finding::of(about, State::Missing, beside_name(about, missing));
     }
     match catalogue::answers(&engine.models, about).await {
-        Some(Ok(address)) => return Finding::of(about, State::Works, format!("a server answers at {address}")),
+        Some(Ok(address)) if about == "ollama" && engine.models.is_ollama_empty() => {
+            let said = format!("it runs at {address} without a model to talk to: `ollama pull llama3.2` fetches one");
+            return Finding::of(about, State::Missing, said);
+        }
+        Some(Ok(address)) => {
+            let found = engine.models.of_ollama().filter(|found| &*found.provider == about);
+            let plays = found.map(|found| format!(", {} plays where no vendor has a key", found.model));
+            let said = format!("a server answers at {address}{}", plays.unwrap_or_default());
+            return Finding::of(about, State::Works, said);
+        }
         Some(Err(address)) => {
             return Finding::of(about, State::Missing, silence(&address));
         }
@@ -139,6 +149,12 @@ async fn look_at(listing: &catalogue::Listing, engine: &Engine) -> Finding {
         "command" => Finding::of(about, State::Set, "a program; --live runs it"),
         _ => Finding::of(about, State::Set, "a key is set; --live asks whether it is good"),
     }
+}
+
+/// What is missing, said beside the name of what it is missing for.
+pub(crate) fn beside_name(provider: &str, missing: &str) -> String {
+    let key = missing.strip_prefix(provider).and_then(|rest| rest.strip_prefix(" needs a key: "));
+    key.map_or_else(|| missing.to_owned(), |what_to_do| format!("{what_to_do} to use it"))
 }
 
 /// What to do where nobody answers.

@@ -19,6 +19,9 @@ const WIDE: usize = 90;
 pub(crate) async fn list(common: &Common) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
     let models = engine::models(&config)?;
+    if config.local.model.is_none() {
+        models.look_for_ollama().await;
+    }
     let mut listings = catalogue::list(&models, &engine::prices(&config, &models));
     for listing in &mut listings {
         if let Some(Err(address)) = catalogue::answers(&models, &listing.provider).await {
@@ -117,8 +120,8 @@ fn print_menu(style: Style) {
 }
 
 fn print(listing: &Listing, style: Style) {
-    let state = listing.missing.as_deref().unwrap_or("usable");
-    output::line(style.row("", &listing.provider, 12, state));
+    let missing = listing.missing.as_ref().map(|missing| doctor::beside_name(&listing.provider, missing));
+    output::line(style.row("", &listing.provider, 12, missing.as_deref().unwrap_or("usable")));
     // What cannot be used is one line: its models would only be in the way.
     if listing.missing.is_none() {
         listing.models.iter().for_each(|listed| output::line(row(listed, style)));

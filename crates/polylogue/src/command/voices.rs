@@ -18,7 +18,7 @@ pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failu
     match args {
         Voices::List => list(common, &config).await,
         Voices::Pull { engine: _ } => {
-            speech::pull(&config).await?;
+            speech::fetch(&speech::settings(&config)).await?;
             output::notice("The Kokoro voice is here.");
         }
         Voices::Say { text, voice, tone, out } => {

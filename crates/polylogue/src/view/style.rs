@@ -1,6 +1,6 @@
 //! How things are set: in colour and wrapped for a person, plain for a file or another program.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, stderr, stdout};
 
 use polylogue_core::{
     Conversation,
@@ -26,6 +26,12 @@ pub(crate) struct Style {
 impl Style {
     pub(crate) fn of_stdout() -> Style {
         let is_rich = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Style { is_rich, width: textwrap::termwidth().min(MAX_WIDTH) }
+    }
+
+    /// For what is told beside the output.
+    pub(crate) fn of_stderr() -> Style {
+        let is_rich = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         Style { is_rich, width: textwrap::termwidth().min(MAX_WIDTH) }
     }
 
@@ -89,17 +95,23 @@ impl Style {
         }
     }
 
-    /// A remark of the program itself: in full words for a person, in one line for a program. Paths and names stay
-    /// whole, so that they can be copied.
+    /// A remark of the program itself.
     pub(crate) fn remark(self, text: &str) -> String {
+        self.dim(&self.in_words(text, ""))
+    }
+
+    /// What the program itself has to say: in full words for a person, in one line for a program. Paths and names
+    /// stay whole, so that they can be copied. Lines after the first begin with this.
+    pub(crate) fn in_words(self, text: &str, indent: &str) -> String {
         if !self.is_rich {
             return text.to_owned();
         }
         let options = textwrap::Options::new(self.width)
+            .subsequent_indent(indent)
             .word_separator(textwrap::WordSeparator::AsciiSpace)
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .break_words(false);
-        self.dim(&textwrap::fill(&printable(text), options))
+        textwrap::fill(&printable(text), options)
     }
 
     /// A name in so many columns and what there is to say of it: beside it, or below where there is no room.
@@ -109,7 +121,8 @@ impl Style {
         if !self.is_rich || width(&printable(text)) <= room {
             return format!("{row}{}", self.dim(text));
         }
-        let indent = " ".repeat(width(mark).max(2));
+        // Below the name, and not as if it were the next one.
+        let indent = " ".repeat(width(mark) + 2);
         format!("{mark}{}\n{}", self.bold(name), self.dim(&self.wrap(text, &indent)))
     }
 

@@ -85,7 +85,7 @@ impl View for Terminal {
         if let Event::AskCut { ask, partial, .. } = &record.event
             && let Some(text) = reply::preview(partial).filter(|text| !text.trim().is_empty())
         {
-            self.aside(&format!("{} was saying: {text} —", ask.agent));
+            self.aside(&format!("{} was saying: {} —", ask.agent, text.trim_end()));
         }
         let lines = conversation.stage().transcript().lines();
         for line in &lines[self.shown_lines.min(lines.len())..] {

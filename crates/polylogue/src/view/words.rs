@@ -32,7 +32,15 @@ pub(crate) fn state(conversation: &Conversation, status: Status) -> String {
 /// What some calls cost.
 pub(crate) fn costs_of(account: &Account) -> String {
     let costs = account.cost.map_or("price unknown".to_owned(), |usd| usd.to_string());
-    format!("{} calls · {} tokens · {costs}", account.calls, grouped(account.usage.total()))
+    format!("{} · {} tokens · {costs}", calls(account.calls), grouped(account.usage.total()))
+}
+
+/// So many calls.
+pub(crate) fn calls(count: u64) -> String {
+    match count {
+        1 => "1 call".to_owned(),
+        _ => format!("{count} calls"),
+    }
 }
 
 pub(crate) fn costs_in_words(costs: &Costs) -> String {

@@ -44,9 +44,11 @@ impl Folder {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_polylogue"));
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
-        for key in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_HOST"] {
+        for key in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"] {
             command.env_remove(key);
         }
+        // Nobody listens there: what runs on the machine beside the tests is none of their business.
+        command.env("OLLAMA_HOST", "127.0.0.1:9");
         if !self.has_cache {
             command.env("XDG_CACHE_HOME", self.path("cache"));
         }

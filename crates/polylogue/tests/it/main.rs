@@ -7,6 +7,8 @@ mod chorus;
 mod crash;
 mod delete;
 mod discussion;
+#[cfg(unix)]
+mod docs;
 mod doctor;
 mod folder;
 mod layout;
@@ -16,6 +18,8 @@ mod memory;
 mod models;
 mod money;
 mod offers;
+mod ollama;
+mod osc;
 mod owners;
 mod room;
 mod scene;
@@ -26,5 +30,6 @@ mod templates;
 #[cfg(unix)]
 mod terminal;
 mod unread;
+mod vendors;
 mod why;
 mod words;

@@ -38,3 +38,22 @@ fn another_agent_without_a_model_says_what_to_do() {
     let run = folder.run(&["collaborate", "Go.", "--between", "critic,gpt", "--model", "script/replies.yaml"]);
     assert_eq!(run.status, 0, "{:?}", run.lines);
 }
+
+#[test]
+fn a_call_that_fails_names_the_server_or_the_program() {
+    let folder = Folder::new();
+    let server = "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://ann:secret@127.0.0.1:9/v1\"\n";
+    let program = "[commands.coder]\nprogram = \"/nowhere/no-such-program\"\n[commands.no]\nprogram = \"false\"\n";
+    folder.write("polylogue.toml", &format!("{server}{program}[limits]\ncall_max_seconds = 5\n"));
+    for (model, named) in [
+        ("lab/any", "cannot connect to http://127.0.0.1:9: "),
+        ("command/coder", "the program `no-such-program` cannot be started: there is no such program"),
+        ("command/no", "the program `false` ended with status 1"),
+    ] {
+        let run = folder.run(&["collaborate", "Go.", "--model", model]);
+        let failed = run.lines.iter().find(|line| line["type"] == "ask_failed").unwrap();
+        let message = failed["failure"]["message"].as_str().unwrap();
+        assert!(message.contains(named), "{message}");
+        assert!(!message.contains("secret") && !message.contains("nowhere"), "{message}");
+    }
+}

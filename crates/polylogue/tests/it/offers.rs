@@ -114,3 +114,27 @@ fn a_slot_has_the_persona_and_the_voice_that_it_is_given() {
     let (status, refused) = server.post("/v1/chat", &json!({"message": "Hi", "slots": unknown}));
     assert_eq!(status, 400, "{refused}");
 }
+
+#[test]
+fn a_server_says_at_its_start_who_plays_and_what_to_do_where_nobody_can() {
+    let empty = Folder::without_cache();
+    let server = Server::start(&empty, &[]);
+    let ready = server.get("/v1/ready");
+    let works = |standing: &&Value| standing["works"] == true;
+    assert_eq!(ready["models"].as_array().unwrap().iter().find(works), None, "{ready}");
+    let kokoro = ready["voices"].as_array().unwrap().iter().find(|voice| voice["name"] == "kokoro").unwrap();
+    assert!(kokoro["says"].as_str().unwrap().contains("polylogue voices pull kokoro"), "{kokoro}");
+    let told = server.kill().join("\n");
+    for part in ["gpt, claude cannot play yet: local/", "OPENAI_API_KEY", "Ollama", "polylogue voices pull kokoro"] {
+        assert!(told.contains(part), "`{part}` is not in: {told}");
+    }
+
+    let folder = Folder::without_cache();
+    folder.write("polylogue.toml", "[agents.ann]\nmodel = \"script/one.yaml\"\n[agents.bob]\nmodel = \"openai/o3\"\n");
+    folder.write("one.yaml", "replies: [{reply: One.}]");
+    let server = Server::start(&folder, &["--no-speech"]);
+    server.get("/v1/ready");
+    let told = server.kill().join("\n");
+    assert!(told.contains("ann: script/one.yaml\n") && told.contains("bob cannot play yet: openai/o3"), "{told}");
+    assert!(told.contains("OPENAI_API_KEY") && !told.contains("kokoro"), "{told}");
+}

@@ -7,7 +7,7 @@ use std::{
     fs::{File, OpenOptions},
     io::Read,
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use rustix::{
@@ -28,23 +28,38 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Runs a command whose input and output are a terminal.
+    /// Runs the program in a folder, on a terminal.
     pub(crate) fn of(folder: &Folder, columns: u16, args: &[&str]) -> Seen {
+        Seen::run(folder.command(args), columns)
+    }
+
+    /// Runs a command whose input and output are a terminal.
+    pub(crate) fn run(command: Command, columns: u16) -> Seen {
+        Seen::until(command, columns, |_| false)
+    }
+
+    /// The same, with a Ctrl-C as soon as this holds of what was written.
+    pub(crate) fn until(mut command: Command, columns: u16, is_to_stop: impl Fn(&str) -> bool) -> Seen {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
         tcsetwinsize(&terminal, Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
         let end = || -> Stdio { OpenOptions::new().read(true).write(true).open(Path::new(&name)).unwrap().into() };
-        let mut command = folder.command(args);
         command.env_remove("NO_COLOR").env("TERM", "xterm-256color").stdin(end()).stdout(end()).stderr(end());
         let mut child = command.spawn().unwrap();
         // Its ends of the terminal are closed with it.
         drop(command);
+        let mut is_stopped = false;
         let (mut reader, mut bytes, mut part) = (File::from(terminal), Vec::new(), [0; 4096]);
         // After its last writer has left, a terminal has an error and not an end.
         while let Ok(read @ 1..) = reader.read(&mut part) {
             bytes.extend_from_slice(&part[..read]);
+            if !is_stopped && is_to_stop(&String::from_utf8_lossy(&bytes)) {
+                is_stopped = true;
+                let pid = child.id().to_string();
+                assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+            }
         }
         let status = child.wait().unwrap().code().unwrap_or(-1);
         Seen { status, columns, raw: String::from_utf8(bytes).unwrap() }

@@ -26,7 +26,7 @@ use self::{
 pub use self::{
     phase::Phase,
     settings::{Settings, Slot, SlotId, VoiceProfile},
-    view::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError},
+    view::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError, SlotTurn},
     vocabulary::{kind, purpose},
 };
 use super::{Decided, Format, Happened, Hearing, Place, Reaction, Recorded, Remark, Rules, Vocabulary, Wants};

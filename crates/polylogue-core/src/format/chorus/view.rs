@@ -7,4 +7,4 @@ mod manifest;
 mod stream;
 
 pub use manifest::{Manifest, ManifestLine};
-pub use stream::{ChorusEvent, ChorusStream, NotAChorus, SlotError};
+pub use stream::{ChorusEvent, ChorusStream, NotAChorus, SlotError, SlotTurn};

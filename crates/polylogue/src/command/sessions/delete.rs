@@ -92,7 +92,7 @@ pub(super) async fn run(
 
 fn is_confirmed(sessions: usize) -> bool {
     let (what, them) = if sessions == 1 { ("this session", "its") } else { ("these sessions", "their") };
-    output::question(format!("Delete {what}, with {them} clips and files, for good? [y/N] "));
+    output::question(format!("Delete {what} with {them} clips and files? [y/N] "));
     let mut answer = String::new();
     let is_read = io::stdin().lock().read_line(&mut answer).is_ok();
     is_read && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())

@@ -34,8 +34,8 @@ pub(super) async fn run(
             let json = serde_json::to_string_pretty(&engine.hub.outcome(&conversation).await?);
             format!("{}\n", in_json(json.expect("a result has string keys")))
         }
-        Form::Vtt => printable(&projection::vtt(&heard(&conversation))).into_owned(),
-        Form::Srt => printable(&projection::srt(&heard(&conversation))).into_owned(),
+        Form::Vtt => printable(&projection::vtt(&captioned(&conversation))).into_owned(),
+        Form::Srt => printable(&projection::srt(&captioned(&conversation))).into_owned(),
         Form::Wav => return sound(config, &conversation, AudioFormat::Wav, out).await,
         Form::Mp3 => return sound(config, &conversation, AudioFormat::Mp3, out).await,
         Form::Opus => return sound(config, &conversation, AudioFormat::Opus, out).await,
@@ -46,6 +46,15 @@ pub(super) async fn run(
             .map_err(|error| Failure::request(format!("{} cannot be written: {}", path.display(), error.kind())))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What captions stand beside. Where there is nothing to hear there are none, and the person is told why.
+fn captioned(conversation: &Conversation) -> Vec<Placed> {
+    let heard = heard(conversation);
+    if heard.is_empty() {
+        output::notice("no line of the session has a clip, so there are no captions");
+    }
+    heard
 }
 
 fn heard(conversation: &Conversation) -> Vec<Placed> {

@@ -16,7 +16,7 @@ use crate::{
     engine::Engine,
     failure::Failure,
     format, output,
-    view::{Style, costs_in_words, state},
+    view::{Style, calls, costs_in_words, state},
 };
 
 pub(super) async fn session(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCode, Failure> {
@@ -75,13 +75,13 @@ fn print_costs(conversation: &Conversation, status: Status, style: Style) {
         if style.is_rich() && style.width() < WIDE {
             let tokens =
                 format!("{} in ({} cached), {} out", cost.input_tokens, cost.cached_tokens, cost.output_tokens);
-            output::line(format!("{}: {} calls, {tokens}, {usd}", agent.as_str(), cost.calls));
+            output::line(format!("{}: {}, {tokens}, {usd}", agent.as_str(), calls(cost.calls)));
             continue;
         }
         output::line(format!(
-            "{:<16} {:>4} calls  {:>9} in  {:>9} cached  {:>9} out  {usd}",
+            "{:<16} {:>10}  {:>9} in  {:>9} cached  {:>9} out  {usd}",
             agent.as_str(),
-            cost.calls,
+            calls(cost.calls),
             cost.input_tokens,
             cost.cached_tokens,
             cost.output_tokens

@@ -71,6 +71,7 @@ pub(crate) async fn run(common: &Common, mut args: Args) -> Result<ExitCode, Fai
     }
     let slots = args.slot.into_iter().map(|(number, agent)| Seat::of(number, agent)).collect();
     let wish = Wish { message: args.message, slots, seed: None, speech: None };
+    engine.look_around(common, &config).await;
     let setup = setup::setup(wish, common, &config, &engine)?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;
@@ -155,9 +156,8 @@ impl Format for Chorus {
     fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
         let manifests = Keepsakes::<Manifest>::new(journal.clone(), config.artifacts.dir.clone());
         let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests)];
-        if let Some(target) = config.chorus.osc.target {
-            let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
-            listeners.push(Arc::new(Osc::new(journal.clone(), target).map_err(problem)?));
+        if let Some(sender) = config.osc()? {
+            listeners.push(Arc::new(Osc::new(journal.clone(), sender)));
         }
         Ok(listeners)
     }

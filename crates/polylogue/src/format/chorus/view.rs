@@ -204,10 +204,9 @@ impl View for Lanes {
         let lines = stage.transcript().lines();
         let spoken = lines.iter().filter(|line| line.kind != LineKind::USER).count();
         let clips = lines.iter().filter(|line| is_made(line)).count();
+        let clips = if stage.setup().speech { format!(", {clips} clips") } else { String::new() };
         let costs = costs_in_words(&Costs::of(conversation));
         let session = self.style.session(stage.setup().id);
-        output::line(
-            self.style.remark(&format!("{state} · {spoken} lines, {clips} clips · {costs} · session {session}")),
-        );
+        output::line(self.style.remark(&format!("{state} · {spoken} lines{clips} · {costs} · session {session}")));
     }
 }

@@ -85,6 +85,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
             let participants = participants.into_iter().map(|written| seat(written)).collect();
             let topic = topic.map(words::given).transpose()?;
             let request = DiscussionRequest { title, topic, participants, max_rounds };
+            engine.look_around(common, &config).await;
             let setup = setup::setup(request, common, &config, &engine)?;
             if setup.speech {
                 speech::pull_if_wanted(&config).await;
@@ -157,7 +158,9 @@ async fn show(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCod
             Some(failure) => style.dim(&style.wrap(&format!("[no answer: {}]", failure.message), "  ")),
             None => style.wrap(&entry.content, "  "),
         };
-        output::line(format!("{} {}\n{said}\n", style.bold(&entry.speaker), style.dim(entry.role.as_str())));
+        let role = entry.role.as_str();
+        let role = if *role == *entry.speaker { String::new() } else { style.dim(&format!(" ({role})")) };
+        output::line(format!("{}{role}\n{said}\n", style.bold(&entry.speaker)));
     }
     let next = state.next_speaker.as_deref().unwrap_or_default();
     output::line(style.bold(&match project.status {

@@ -32,7 +32,11 @@ fn in_words(beat: &Beat, played: &PlayedScene, style: Style) -> String {
     let name = |agent: &AgentId| played.name_of(agent).to_owned();
     let row = |what: &str, words: String| match words.is_empty() {
         true => String::new(),
-        false => format!("{} {words}\n", style.dim(&format!("{what:<8}"))),
+        // Wrapped as one text, so that the first line has room for what it is about.
+        false => {
+            let wrapped = style.in_words(&format!("{what:<8} {words}"), &" ".repeat(9));
+            format!("{}{}\n", style.dim(&wrapped[..8]), &wrapped[8..])
+        }
     };
     let mut text = format!("{}\n\n", style.bold(&format!("── beat {} ──", beat.number)));
     for note in &beat.notes {

@@ -61,9 +61,10 @@ pub(super) fn yaml(text: &str) -> Result<Value, String> {
     // A name such as `y` or `No` is a text here, as it is to people.
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let place = error.location().map(|at| format!(" (line {}, column {})", at.line(), at.column()));
         let problem = error.without_snippet().to_string();
         let first_line = problem.lines().next().unwrap_or_default();
+        let place = error.location().filter(|_| !first_line.contains(" at line "));
+        let place = place.map(|at| format!(" (line {}, column {})", at.line(), at.column()));
         let advice = error.location().and_then(|at| unquoted(text, usize::try_from(at.line()).ok()?));
         format!("does not parse as YAML: {first_line}{}{}", place.unwrap_or_default(), advice.unwrap_or_default())
     })

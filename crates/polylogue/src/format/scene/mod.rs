@@ -68,6 +68,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     config.scene.out = args.out.unwrap_or(config.scene.out);
     let file = file::read(&args.file)?;
     let engine = Engine::open(common, &config)?;
+    engine.look_around(common, &config).await;
     let characters = Folder(args.agents.unwrap_or_else(|| config.characters()));
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let setup = setup::setup(Wish { file, folder: Some(folder), characters: &characters }, common, &config, &engine)?;

@@ -1,7 +1,10 @@
 //! What a person sees of a run: no log, one line of who plays whom, what is waited for, and what to do next.
 
 use super::Seen;
-use crate::folder::{Folder, example, example_config};
+use crate::{
+    folder::{Folder, example, example_config},
+    vendors::{Vendors, WORDS},
+};
 
 /// Two agents that need no price, and what they say.
 fn folder(replies: &str) -> Folder {
@@ -109,6 +112,11 @@ fn a_replay_looks_as_the_run_did() {
                 .map(str::to_owned)
                 .collect()
         };
+        if args[0] == "scene" {
+            let beat = Seen::of(&folder, 60, &["sessions", "replay", "last", "--beat", "3"]);
+            must_fit(&beat);
+            assert!(beat.text().contains("judged   progress 10%"), "{}", beat.text());
+        }
         let (run, mut replayed) = (lines(&run), lines(&replay));
         replayed.truncate(run.len());
         assert_eq!(run, replayed);
@@ -131,9 +139,74 @@ fn a_narrow_window_has_room_for_a_list() {
         ] {
             let seen = Seen::of(&folder, columns, args);
             assert_eq!(seen.status, 0, "{}", seen.text());
-            let too_long = |line: &&str| line.chars().count() > usize::from(columns);
-            let text = seen.text();
-            assert_eq!(text.lines().find(too_long), None, "{args:?} at {columns}");
+            must_fit(&seen);
         }
     }
+}
+
+/// What did not fit into a line of the terminal would be broken anywhere.
+fn must_fit(seen: &Seen) {
+    let text = seen.text();
+    let too_long = text.lines().find(|line| line.chars().count() > usize::from(seen.columns));
+    assert_eq!(too_long, None, "at {}: {text}", seen.columns);
+}
+
+#[test]
+fn a_vendor_that_limits_the_rate_is_waited_for() {
+    let (folder, vendors) = (Folder::new(), Vendors::start());
+    for columns in [60, 120] {
+        vendors.turn_away(2);
+        let mut command = folder.command(&["collaborate", "Name a colour. 🎨", "--between", "gpt,gpt-4.1"]);
+        command.env("OPENAI_API_KEY", "stand-in").env("OPENAI_BASE_URL", vendors.address());
+        let seen = Seen::run(command, columns);
+        assert_eq!(seen.status, 0, "{}", seen.text());
+        assert!(seen.raw.contains("is waiting for openai, trying again in 1 s"), "{:?}", seen.raw);
+        let text = seen.text();
+        assert!(text.contains(WORDS) && !text.contains("trying again"), "nothing is left of it: {text}");
+        must_fit(&seen);
+    }
+}
+
+#[test]
+fn what_was_being_said_is_kept_at_a_ctrl_c() {
+    let folder = folder("replies: [{pace: 200ms, reply: {message: 'One. Two. 雪. Four. Five. Six. Seven. Eight.'}}]");
+    for columns in [60, 120] {
+        let seen = Seen::until(folder.command(&["collaborate", "Count."]), columns, |raw| raw.contains("One. Two."));
+        let text = seen.text();
+        assert_eq!(seen.status, 130, "{text}");
+        let kept = text.lines().find(|line| line.starts_with("[gpt was saying: One. Two."));
+        assert!(kept.is_some_and(|kept| kept.ends_with(". —]") || kept.ends_with("雪. —]")), "{text}");
+        assert!(!text.contains("is writing") && text.contains("polylogue sessions resume last"), "{text}");
+    }
+}
+
+#[test]
+fn an_error_is_wrapped_at_its_words() {
+    let folder = folder("replies: [{fail: {kind: unauthorized, message: no}}]");
+    for columns in [60, 120] {
+        let seen = Seen::of(&folder, columns, &["templates", "show", "none"]);
+        assert_eq!(seen.status, 2);
+        must_fit(&seen);
+        assert!(seen.text().lines().count() > 1, "{}", seen.text());
+    }
+    let text = Seen::of(&folder, 120, &["collaborate", "Go."]).text();
+    assert!(text.contains("sessions resume last --model MODEL"), "another model may do: {text}");
+}
+
+#[test]
+fn what_to_do_next_is_said_as_the_program_is_called() {
+    let folder = folder("replies: [{reply: {message: Done., final: true}}]");
+    let mut command = folder.command(&["collaborate", "Go."]);
+    command.env("POLYLOGUE_CALLED_AS", "./start");
+    let text = Seen::run(command, 120).text();
+    assert!(text.contains("next: ./start sessions replay last\n"), "{text}");
+}
+
+#[test]
+fn captions_of_what_cannot_be_heard_are_told_to_be_none() {
+    let folder = folder("replies: [{reply: {message: Done., final: true}}]");
+    folder.run(&["collaborate", "Go."]);
+    let output = folder.output(&["sessions", "export", "last", "--as", "srt"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("has a clip"));
 }
