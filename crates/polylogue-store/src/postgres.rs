@@ -62,14 +62,9 @@ impl std::fmt::Debug for PostgresJournal {
 }
 
 impl PostgresJournal {
-    /// Whether this is an address of such a store.
-    pub fn is_address(url: &str) -> bool {
-        url.starts_with("postgres://") || url.starts_with("postgresql://")
-    }
-
-    /// Opens the store, and makes its tables when they are not there.
-    pub async fn open(url: &str) -> Result<Self, OpenError> {
-        let address = Address::parse(url)?;
+    /// Opens the store, and makes its tables when they are not there. The password is for an address that has none.
+    pub async fn open(url: &str, password: Option<&str>) -> Result<Self, OpenError> {
+        let address = Address::parse(url, password)?;
         let connections = Connections::new(&address)?;
         let schema = address.schema.clone();
         let standing = connections

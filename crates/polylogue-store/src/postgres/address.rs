@@ -41,8 +41,8 @@ pub(super) struct Address {
 
 impl Address {
     /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE` with `sslmode`, `sslrootcert` and `schema`; whatever else
-    /// PostgreSQL's clients know goes to the client.
-    pub(super) fn parse(url: &str) -> Result<Address, OpenError> {
+    /// PostgreSQL's clients know goes to the client. The password may come from elsewhere.
+    pub(super) fn parse(url: &str, password: Option<&str>) -> Result<Address, OpenError> {
         let wrong = |problem: &str| OpenError::Address { problem: problem.to_owned() };
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut schema, mut mode, mut root, mut rest) = (SCHEMA, None, None, Vec::new());
@@ -75,6 +75,9 @@ impl Address {
         }
         if config.get_dbname().is_none() {
             return Err(wrong("it names no database"));
+        }
+        if let Some(password) = password.filter(|_| config.get_password().is_none()) {
+            config.password(password);
         }
         config
             .ssl_mode(mode)
@@ -115,7 +118,7 @@ mod tests {
 
     #[test]
     fn an_address_is_read_and_named_without_its_password() {
-        let read = |url: &str| Address::parse(url).map(|address| (address.name, address.schema, address.trust));
+        let read = |url: &str| Address::parse(url, None).map(|address| (address.name, address.schema, address.trust));
         let ok = |name: &str, schema: &str, trust| Ok((name.to_owned(), schema.to_owned(), trust));
         for (url, expected) in [
             (

@@ -5,6 +5,7 @@
 mod support;
 
 mod conformance;
+mod copy;
 mod group;
 mod open;
 mod server;

@@ -10,7 +10,7 @@ use polylogue_store::PostgresJournal;
 use crate::server::{Server, elsewhere, in_new_schema, new_store, open, url};
 
 async fn refusal(url: &str) -> String {
-    let error = PostgresJournal::open(url).await.expect_err(url).to_string();
+    let error = PostgresJournal::open(url, None).await.expect_err(url).to_string();
     assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
     error
 }
@@ -68,7 +68,9 @@ async fn a_user_with_few_rights_is_told_which_are_missing() {
     let error = refusal(&theirs).await;
     assert!(error.contains("may not make tables there"), "{error}");
     owner.batch_execute(&format!("CREATE SCHEMA {schema} AUTHORIZATION {schema}")).await.expect("a schema");
-    open(&theirs).await;
+    let without = theirs.replace(":secret@", "@");
+    assert!(PostgresJournal::open(&without, None).await.is_err());
+    PostgresJournal::open(&without, Some("secret")).await.expect("the password came by another way");
 }
 
 /// The connection is encrypted when it is asked for, and a certificate that nobody trusts is not believed when

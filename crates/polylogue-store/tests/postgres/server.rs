@@ -22,7 +22,7 @@ pub(crate) fn in_new_schema(url: &str) -> String {
 }
 
 pub(crate) async fn open(url: &str) -> PostgresJournal {
-    PostgresJournal::open(url).await.expect("a store")
+    PostgresJournal::open(url, None).await.expect("a store")
 }
 
 /// A connection of somebody else's, who looks at the tables of a store.

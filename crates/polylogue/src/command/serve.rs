@@ -25,7 +25,7 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     let settings = settings(&config);
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
     let hub = HubSettings { max_live: config.server.max_sessions, ..HubSettings::default() };
-    let engine = Engine::open_with(&common, &config, hub)?;
+    let engine = Engine::open_with(&common, &config, hub).await?;
     let mut signals = Signals::new()?;
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Failure::config(format!("{listen} cannot be listened on: {error}")))?;

@@ -17,6 +17,7 @@ mod models;
 mod money;
 mod offers;
 mod owners;
+mod postgres;
 mod room;
 mod scene;
 mod server;
