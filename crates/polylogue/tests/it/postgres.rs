@@ -154,7 +154,7 @@ fn a_session_of_one_server_is_heard_and_stopped_on_the_other() {
 #[test]
 fn a_server_that_was_frozen_does_no_harm() {
     let (folder, store) = (Folder::new(), new_store());
-    prepare(&folder, &store, Some((2, "12s")));
+    prepare(&folder, &store, Some((2, "2s")));
     let (first, second) = (Server::start(&folder, &[]), Server::start(&folder, &[]));
     let session = begin(&first);
     let mut listener = second.watch(&session);
@@ -180,6 +180,7 @@ fn a_server_that_was_frozen_does_no_harm() {
     assert_eq!(places.len(), records.len(), "nothing was told twice");
     assert_eq!(calls(&folder).values().sum::<usize>(), 4, "only the ask that was in flight was repeated");
     let log = first.kill();
+    assert!(log.iter().any(|line| line.contains("another process goes on with the session")), "{log:?}");
     assert!(!log.iter().any(|line| line.contains("panicked")), "{log:?}");
     let another = begin(&second);
     let mut listener = second.watch(&another);
