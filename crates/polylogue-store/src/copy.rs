@@ -113,6 +113,9 @@ async fn rooms(store: &dyn Store) -> Result<Vec<RoomSummary>, JournalError> {
     }
 }
 
+/// Places in journals.
+type Places = HashSet<(SessionId, Seq)>;
+
 struct Copy<'a> {
     from: &'a dyn Store,
     to: &'a dyn Store,
@@ -192,7 +195,7 @@ impl Copy<'_> {
 
     /// A memory that the journal has and the store does not tell was forgotten.
     async fn forget(&mut self) -> Result<(), CopyError> {
-        let mut told: HashMap<(AgentId, Arc<str>), HashSet<(SessionId, Seq)>> = HashMap::new();
+        let mut told: HashMap<(AgentId, Arc<str>), Places> = HashMap::new();
         let mut forgotten = Vec::new();
         for memory in std::mem::take(&mut self.memories) {
             let whose = (memory.agent, memory.story);

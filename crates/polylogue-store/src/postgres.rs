@@ -46,12 +46,17 @@ use crate::{
 /// How many appends may wait for the writer before callers wait too.
 const QUEUE: usize = 4_096;
 
+/// How many connections there are at most for all but appends. Those have one of their own, so that they never wait for
+/// readers.
+const CONNECTIONS: usize = 7;
+
 /// A store of journals in a PostgreSQL database.
 ///
 /// Dropping it lets the writer finish what is waiting on its own time; [`PostgresJournal::close`] waits for that.
 pub struct PostgresJournal {
     appends: mpsc::Sender<Append>,
     connections: Connections,
+    of_the_writer: Connections,
     name: String,
 }
 
@@ -65,7 +70,8 @@ impl PostgresJournal {
     /// Opens the store, and makes its tables when they are not there. The password is for an address that has none.
     pub async fn open(url: &str, password: Option<&str>) -> Result<Self, OpenError> {
         let address = Address::parse(url, password)?;
-        let connections = Connections::new(&address)?;
+        let connections = Connections::new(&address, CONNECTIONS)?;
+        let of_the_writer = Connections::new(&address, 1)?;
         let schema = address.schema.clone();
         let standing = connections
             .with(move |connection| Box::pin(async move { schema::migrate(connection, &schema).await }))
@@ -73,8 +79,8 @@ impl PostgresJournal {
             .map_err(|problem| problem.into_open_error(&address.name, &address.schema))?;
         standing.check(&address)?;
         let (appends, queue) = mpsc::channel(QUEUE);
-        tokio::spawn(writer::run(connections.clone(), queue));
-        Ok(PostgresJournal { appends, connections, name: address.name })
+        tokio::spawn(writer::run(of_the_writer.clone(), queue));
+        Ok(PostgresJournal { appends, connections, of_the_writer, name: address.name })
     }
 
     /// The store's address without its password.
@@ -93,6 +99,7 @@ impl PostgresJournal {
     /// Ends the store: nothing more can be asked of it. What has been appended is there already.
     pub fn close(&self) {
         self.connections.close();
+        self.of_the_writer.close();
     }
 }
 

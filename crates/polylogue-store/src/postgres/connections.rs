@@ -13,9 +13,6 @@ use super::{
 };
 use crate::OpenError;
 
-/// How many connections a process has at most: one for the writer, the others for whoever reads.
-const CONNECTIONS: usize = 8;
-
 /// How long the server works at one statement at most, and how long it waits for a row that others hold.
 const STATEMENT_MS: u32 = 10_000;
 const LOCK_MS: u32 = 5_000;
@@ -27,13 +24,13 @@ const TASK: Duration = Duration::from_secs(15);
 pub(super) struct Connections(Pool);
 
 impl Connections {
-    /// Nobody is connected to before the first task.
-    pub(super) fn new(address: &Address) -> Result<Connections, OpenError> {
+    /// So many connections at most. Nobody is connected to before the first task.
+    pub(super) fn new(address: &Address, most: usize) -> Result<Connections, OpenError> {
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(address.config.clone(), tls::connector(address)?, config);
         let settings = settings(&address.schema);
         let pool = Pool::builder(manager)
-            .max_size(CONNECTIONS)
+            .max_size(most)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(TASK))
             .create_timeout(Some(CONNECT_TIMEOUT * 2))

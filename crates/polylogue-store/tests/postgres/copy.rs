@@ -17,7 +17,7 @@ use polylogue_runtime::{
         },
         remembers, scene,
     },
-    port::{Journal, Memories, NodeId, Nodes, RoomRecord, RoomSummary, Search, Store, Summary},
+    port::{Journal, NodeId, Nodes, RoomRecord, RoomSummary, Search, Store, Summary},
 };
 use polylogue_store::{Copied, CopyError, SqliteJournal, copy};
 use tempfile::TempDir;

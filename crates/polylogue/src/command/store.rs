@@ -30,7 +30,7 @@ pub(crate) async fn run(common: &Common, args: Store) -> Result<ExitCode, Failur
     }
     let (source, target) = (open_store(&from, &config).await?, open_store(&to, &config).await?);
     let mut told = |done: usize, of: usize| {
-        if !common.json && done % WORD_EVERY == 0 && done < of {
+        if !common.json && done.is_multiple_of(WORD_EVERY) && done < of {
             output::notice(format!("{done} of {of} sessions"));
         }
     };
