@@ -17,6 +17,7 @@ mod room;
 mod schema;
 mod tls;
 mod value;
+mod views;
 mod writer;
 
 use std::{sync::Arc, time::Duration};

@@ -4,7 +4,7 @@ use deadpool_postgres::Object;
 use polylogue_core::id::SessionId;
 use polylogue_runtime::port::JournalError;
 
-use super::{discussion, problem::Problem, value};
+use super::{problem::Problem, value, views};
 
 /// Deletes a session that nobody runs, and tells whether it was there. Who appends meanwhile is fenced off.
 pub(super) async fn delete(connection: &mut Object, session: SessionId) -> Result<bool, Problem> {
@@ -17,8 +17,8 @@ pub(super) async fn delete(connection: &mut Object, session: SessionId) -> Resul
         return Err(JournalError::Owned.into());
     }
     // Rows go before those that they refer to.
-    discussion::remove(&transaction, session).await?;
-    for table in ["memories", "forgotten", "room_log", "forks", "journal"] {
+    views::remove(&transaction, session).await?;
+    for table in ["room_log", "forks", "journal"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_id = $1"), &[&id]).await?;
     }
     transaction.execute("DELETE FROM sessions WHERE id = $1", &[&id]).await?;

@@ -9,15 +9,12 @@ use polylogue_core::{
 use tokio_postgres::Error;
 use uuid::Uuid;
 
-use super::value::{self, Sent};
+use super::{
+    value::{self, Sent},
+    views::Write,
+};
 
-/// A statement and its values; the first is always the project.
-pub(super) struct Write {
-    pub(super) sql: &'static str,
-    pub(super) values: Vec<Sent>,
-}
-
-/// What the changes are in the tables.
+/// What the changes are in the tables. The first value of each is the project.
 pub(super) fn writes(session: SessionId, changes: &[DiscussionChange]) -> Vec<Write> {
     let mut tables = Tables { project: value::session(session), writes: Vec::new() };
     for change in changes {

@@ -10,9 +10,9 @@ use tokio_postgres::{Error, Statement, types::ToSql};
 use uuid::Uuid;
 
 use super::{
-    discussion,
     problem::Problem,
     value::{self, Sent},
+    views,
 };
 use crate::batch::{Batch, Close};
 
@@ -88,7 +88,7 @@ pub(super) async fn write(connection: &Object, batches: &[&Batch]) -> Result<(),
     advance(&mut pipeline, batches).await?;
     records(&mut pipeline, batches).await?;
     for batch in batches {
-        for write in discussion::writes(batch.session, &batch.views.discussion) {
+        for write in views::writes(batch.session, &batch.views) {
             pipeline.add(write.sql, write.values).await?;
         }
     }
