@@ -14,14 +14,20 @@ pub async fn open(url: &str, password: Option<&str>) -> Result<Arc<dyn Store>, O
     }
     match url.strip_prefix("sqlite:") {
         Some(path) if !path.is_empty() => Ok(Arc::new(SqliteJournal::open(Path::new(path))?)),
-        // What follows may hold a password.
-        _ => Err(OpenError::Unknown { scheme: url.split_inclusive(':').next().unwrap_or_default().to_owned() }),
+        _ => Err(OpenError::Unknown { store: without_password(url) }),
     }
 }
 
 /// An address as it may be shown.
 pub fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    if url.starts_with("sqlite:") {
+        return url.to_owned();
+    }
+    let Some((scheme, rest)) = url.split_once("://") else {
+        // Nobody knows where in it a password would be.
+        let scheme = url.split_inclusive(':').next().unwrap_or_default();
+        return if scheme.len() < url.len() { format!("{scheme}…") } else { url.to_owned() };
+    };
     let (place, query) = rest.split_once('?').map_or((rest, String::new()), |(place, query)| {
         let kept: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("password=")).collect();
         (place, if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) })
@@ -43,6 +49,9 @@ mod tests {
             ("sqlite:data/a@b:c.db", "sqlite:data/a@b:c.db"),
             ("postgres://me:se@cret@db:5432/team?schema=a", "postgres://me@db:5432/team?schema=a"),
             ("postgres://me@db/team", "postgres://me@db/team"),
+            ("mysql://x", "mysql://x"),
+            ("postgres:me:secret@db", "postgres:…"),
+            ("store.db", "store.db"),
             ("postgres://db/team?user=me&password=secret", "postgres://db/team?user=me"),
             ("postgres://db/team?password=secret", "postgres://db/team"),
         ] {

@@ -21,8 +21,8 @@ pub enum OpenError {
     Locked { store: String },
     #[error("the store `{store}` cannot be opened ({problem}): check the disk, or name another place")]
     Failed { store: String, problem: String },
-    #[error("the store `{scheme}…` is not known here: write sqlite:FILE or postgres://USER@HOST/DATABASE")]
-    Unknown { scheme: String },
+    #[error("the store `{store}` is not known here: write sqlite:FILE or postgres://USER@HOST/DATABASE")]
+    Unknown { store: String },
     #[error("the address of the store cannot be understood: {problem}; write postgres://USER:PASSWORD@HOST/DATABASE")]
     Address { problem: String },
     #[error("the store `{store}` cannot be reached ({problem}): check that PostgreSQL runs there and can be reached")]

@@ -123,7 +123,7 @@ fn nothing_that_is_printed_has_the_password_in_it() {
     assert!(doctor.contains(&shown) && !doctor.contains("secret"), "{doctor}");
     for (store, expected) in [
         (store.replace(":secret@", ":another-secret@"), "password"),
-        (store.replace("postgres://", "postgre://"), "`postgre:…` is not known here"),
+        (store.replace("postgres://", "postgre://"), "is not known here: write sqlite:FILE or postgres://"),
         (store.replace("schema=", "schemas="), "no URL of PostgreSQL's"),
     ] {
         let said = said(folder.output(&["sessions", "list", "-vv", "--store", &store]));
