@@ -9,7 +9,7 @@ test:
 
 # Quick: the tests alone.
 nextest *ARGS:
-    cargo nextest run {{ARGS}}
+    scripts/postgres.sh run cargo nextest run {{ARGS}}
 
 lint:
     cargo fmt --all --check
@@ -29,7 +29,7 @@ deny:
 
 # Look at changed snapshots and keep them.
 accept:
-    INSTA_UPDATE=always cargo nextest run
+    INSTA_UPDATE=always scripts/postgres.sh run cargo nextest run
 
 # Build the page into web/dist, which the binary embeds.
 page:

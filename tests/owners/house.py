@@ -91,6 +91,10 @@ class House:
         self.lab, self.binary = lab, binary
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="polylogue-owners-"))
         self.store = (store or self.folder) / "polylogue.db"
+        postgres = os.environ.get("OWNERS_POSTGRES")
+        # On PostgreSQL every house has a schema of its own, and a process that is gone is noticed when its lease is over.
+        self.url = f"{postgres}?schema=owners_{os.urandom(6).hex()}" if postgres else f"sqlite:{self.store}"
+        self.cluster = "[cluster]\nlease_seconds = 3" if postgres else ""
         self.artifacts, self.scenes = self.folder / "artifacts", self.folder / "scenes"
         self.processes: list[Process] = []
         cast = self.folder / "cast"
@@ -114,7 +118,8 @@ class House:
 [server]
 max_sessions = {max_sessions}
 [store]
-url = "sqlite:{self.store}"
+url = "{self.url}"
+{self.cluster}
 [artifacts]
 dir = "{self.artifacts}"
 [providers.lab]

@@ -47,6 +47,12 @@ impl SessionId {
 #[serde(transparent)]
 pub struct PartId(Uuid);
 
+impl PartId {
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+}
+
 impl fmt::Display for PartId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.hyphenated().fmt(f)

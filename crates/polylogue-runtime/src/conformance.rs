@@ -6,6 +6,8 @@ mod memories;
 mod nodes;
 mod rooms;
 
+pub use self::memories::{remembers, scene};
+
 use std::{collections::BTreeSet, ops::AsyncFn, sync::Arc};
 
 use polylogue_core::{

@@ -59,11 +59,14 @@ pub struct HubSettings {
     /// Sessions that run at once.
     pub max_live: usize,
     pub retries: Retries,
+    /// How long this process counts as alive after it has said so: what it runs is taken over after that. It says so
+    /// several times as often.
+    pub lease: Duration,
 }
 
 impl Default for HubSettings {
     fn default() -> Self {
-        HubSettings { max_live: 10_000, retries: Retries::default() }
+        HubSettings { max_live: 10_000, retries: Retries::default(), lease: Duration::from_secs(30) }
     }
 }
 

@@ -4,7 +4,6 @@
 //! sessions share the price of one sync. Reads go to a few read-only connections beside it. Nothing here blocks
 //! the async runtime.
 
-mod batch;
 mod delete;
 mod discussion;
 mod locks;
@@ -34,12 +33,11 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use self::{
-    batch::Batch,
     locks::Locks,
     reader::Readers,
     writer::{Append, Command},
 };
-pub use open::OpenError;
+use crate::{OpenError, batch::Batch, list::IdRange};
 
 /// How many appends may wait for the writer before callers wait too.
 const QUEUE: usize = 4_096;
@@ -120,7 +118,7 @@ impl Journal for SqliteJournal {
     }
 
     async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
-        let Some(range) = reader::IdRange::of_prefix(id_prefix) else { return Ok(Vec::new()) };
+        let Some(range) = IdRange::of_prefix(id_prefix) else { return Ok(Vec::new()) };
         self.readers.with(move |connection| reader::find(connection, &range, limit)).await
     }
 

@@ -1,11 +1,10 @@
 //! The journal in SQLite keeps to its port, while it is open and from disk.
 
+mod support;
+
 use std::{
     path::PathBuf,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -25,6 +24,8 @@ use polylogue_runtime::{
 };
 use polylogue_store::SqliteJournal;
 use tempfile::TempDir;
+
+use self::support::TwoNodes;
 use tokio::sync::{RwLock, RwLockWriteGuard};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -43,8 +44,12 @@ async fn what_was_appended_is_on_disk() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_with_one_file_are_as_one() {
     let stores = Stores::default();
-    conformance::store(async || Arc::new(TwoNodes::new(stores.path())) as Arc<dyn Store>).await;
-    conformance::nodes(async || Arc::new(TwoNodes::new(stores.path())) as Arc<dyn Store>).await;
+    let two = || {
+        let path = stores.path();
+        Arc::new(TwoNodes::new([(); 2].map(|()| Arc::new(open(&path)) as Arc<dyn Store>))) as Arc<dyn Store>
+    };
+    conformance::store(async || two()).await;
+    conformance::nodes(async || two()).await;
 }
 
 /// The folders of the stores, gone when the test is.
@@ -165,105 +170,5 @@ impl Rooms for FromDisk {
 
     async fn rooms(&self, before: Option<&RoomListPlace>, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
         self.reopened().await.rooms(before, limit).await
-    }
-}
-
-/// One file that is open twice, asked in turn.
-struct TwoNodes {
-    nodes: [SqliteJournal; 2],
-    asked: AtomicUsize,
-}
-
-impl TwoNodes {
-    fn new(path: PathBuf) -> Self {
-        TwoNodes { nodes: [open(&path), open(&path)], asked: AtomicUsize::new(0) }
-    }
-
-    fn node(&self) -> &SqliteJournal {
-        &self.nodes[self.asked.fetch_add(1, Ordering::Relaxed) % 2]
-    }
-}
-
-#[async_trait]
-impl Journal for TwoNodes {
-    async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
-        self.node().append(session, records, node).await
-    }
-
-    async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
-        self.node().read(session, after, limit).await
-    }
-
-    async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
-        self.node().search(search).await
-    }
-
-    async fn find(&self, id_prefix: &str, limit: usize) -> Result<Vec<SessionId>, JournalError> {
-        self.node().find(id_prefix, limit).await
-    }
-
-    async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
-        self.node().delete(session).await
-    }
-
-    async fn forks(&self, of: &[SessionId]) -> Result<Vec<SessionId>, JournalError> {
-        self.node().forks(of).await
-    }
-}
-
-#[async_trait]
-impl Nodes for TwoNodes {
-    async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
-        self.node().keep_alive(node, lease).await
-    }
-
-    async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
-        self.node().depart(node).await
-    }
-
-    async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
-        self.node().take_over(node, limit).await
-    }
-
-    async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
-        self.node().owned(node).await
-    }
-
-    async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError> {
-        self.node().give_up(node, session, head).await
-    }
-
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
-        self.node().ask_to_stop(session).await
-    }
-
-    async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
-        self.node().is_owned(session).await
-    }
-}
-
-#[async_trait]
-impl Memories for TwoNodes {
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
-        self.node().memories(agent, story, limit).await
-    }
-
-    async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {
-        self.node().forget(places).await
-    }
-}
-
-#[async_trait]
-impl Rooms for TwoNodes {
-    async fn read_room(&self, room: &RoomId, after: RoomPlace, limit: usize) -> Result<Vec<RoomRecord>, JournalError> {
-        self.node().read_room(room, after, limit).await
-    }
-
-    async fn room_head(&self, room: &RoomId) -> Result<RoomPlace, JournalError> {
-        self.node().room_head(room).await
-    }
-
-    async fn rooms(&self, before: Option<&RoomListPlace>, limit: usize) -> Result<Vec<RoomSummary>, JournalError> {
-        self.node().rooms(before, limit).await
     }
 }

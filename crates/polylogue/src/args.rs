@@ -22,7 +22,7 @@ pub(crate) struct Common {
     /// Configuration file [default: polylogue.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Where sessions are kept [default: sqlite:data/polylogue.db]
+    /// Where sessions are kept: sqlite:FILE or postgres://USER@HOST/DATABASE [default: sqlite:data/polylogue.db]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// The seed of every draw, to get the same again [default: a new one each time]
@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// The recorded conversations
     #[command(subcommand)]
     Sessions(Sessions),
+    /// Where sessions are kept
+    #[command(subcommand)]
+    Store(Store),
     /// What can think here
     #[command(subcommand)]
     Models(Models),
@@ -270,6 +273,17 @@ pub(crate) enum Form {
     /// As wav, where ffmpeg is installed
     Mp3,
     Opus,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Store {
+    /// Bring everything from one store into another; clips and files stay where they are
+    Copy {
+        /// The store that is copied, as for --store; nobody may run its sessions meanwhile
+        from: String,
+        /// The store that it is copied to, made when it is not there
+        to: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

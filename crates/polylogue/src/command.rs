@@ -5,5 +5,6 @@ pub(crate) mod doctor;
 pub(crate) mod models;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod store;
 pub(crate) mod templates;
 pub(crate) mod voices;

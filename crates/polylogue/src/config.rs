@@ -5,6 +5,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use polylogue_core::{money::Money, setup::Limits};
@@ -24,6 +25,7 @@ const DEFAULT_STORE: &str = "sqlite:data/polylogue.db";
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     pub(crate) store: Store,
+    pub(crate) cluster: Cluster,
     pub(crate) limits: LimitsTable,
     pub(crate) agents: BTreeMap<String, AgentTable>,
     pub(crate) collaboration: Collaboration,
@@ -51,11 +53,33 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Store {
     pub(crate) url: String,
+    /// The variable that holds the password of an address that has none.
+    pub(crate) password_env: String,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Store { url: DEFAULT_STORE.to_owned() }
+        Store { url: DEFAULT_STORE.to_owned(), password_env: "PGPASSWORD".to_owned() }
+    }
+}
+
+/// How processes that share a store go together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Cluster {
+    /// How long a process counts as alive after it has said so, and keeps what it runs.
+    lease_seconds: Option<u64>,
+}
+
+impl Cluster {
+    /// On one machine the end of a process is noticed at once, and the lease is only for one that hangs; across
+    /// machines it is how every end is noticed.
+    pub(crate) fn lease(&self, store: &str) -> Result<Duration, Failure> {
+        let usual = if store.starts_with("sqlite:") { 30 } else { 10 };
+        match self.lease_seconds.unwrap_or(usual) {
+            seconds @ 3..=3_600 => Ok(Duration::from_secs(seconds)),
+            _ => Err(Failure::config("[cluster] lease_seconds is between 3 and 3600")),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The engine as this process has it: the store, the models, the hub.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use polylogue_core::{
     id::{Seq, SessionId},
@@ -14,7 +14,6 @@ use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
     port::{CallError, Journal, Memories, Model, Search, Store, Summary, SystemClock},
 };
-use polylogue_store::SqliteJournal;
 
 use crate::{
     args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, osc::Playback, speech,
@@ -35,12 +34,14 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn open(common: &Common, config: &Config) -> Result<Engine, Failure> {
-        Engine::open_with(common, config, HubSettings::default())
+    pub(crate) async fn open(common: &Common, config: &Config) -> Result<Engine, Failure> {
+        Engine::open_with(common, config, HubSettings::default()).await
     }
 
-    pub(crate) fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
-        let store = open_store(common.store.as_deref().unwrap_or(&config.store.url))?;
+    pub(crate) async fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
+        let url = common.store.as_deref().unwrap_or(&config.store.url);
+        let hub = HubSettings { lease: config.cluster.lease(url)?, ..hub };
+        let store = open_store(url, config).await?;
         let journal: Arc<dyn Journal> = store.clone();
         let journal: Arc<dyn Journal> = Arc::new(Overheard::new(journal.clone(), listeners(&journal, config)?));
         let scripts = Arc::new(Scripts::default());
@@ -158,9 +159,8 @@ fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn 
     Ok(listeners)
 }
 
-fn open_store(url: &str) -> Result<Arc<dyn Store>, Failure> {
-    match url.strip_prefix("sqlite:") {
-        Some(path) if !path.is_empty() => Ok(Arc::new(SqliteJournal::open(Path::new(path))?)),
-        _ => Err(Failure::config(format!("the store `{url}` is not known here: write sqlite:FILE"))),
-    }
+/// Opens a store by its address. A password may be in the environment instead of in the address.
+pub(crate) async fn open_store(url: &str, config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    let password = std::env::var(&config.store.password_env).ok();
+    Ok(polylogue_store::open(url, password.as_deref()).await?)
 }

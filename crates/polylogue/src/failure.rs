@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use polylogue_core::{NotAJournal, Rejected, projection::CannotFork, setup::BadSetup};
 use polylogue_providers::script::BadScript;
 use polylogue_runtime::{HubError, port::JournalError};
-use polylogue_store::OpenError;
+use polylogue_store::{CopyError, OpenError};
 use serde_json::{Map, Value, json};
 
 use crate::{output, view::Style};
@@ -197,6 +197,18 @@ impl From<BadScript> for Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
-        Failure::internal(error.to_string())
+        let is_of_the_caller = matches!(error, OpenError::Address { .. } | OpenError::Unknown { .. });
+        let code = if is_of_the_caller { Code::InvalidConfig } else { Code::Internal };
+        Failure::new(code, error.to_string())
+    }
+}
+
+impl From<CopyError> for Failure {
+    fn from(error: CopyError) -> Failure {
+        let code = match error {
+            CopyError::Running(_) | CopyError::Differs(_) => Code::Conflict,
+            CopyError::From(_) | CopyError::To(_) => Code::Internal,
+        };
+        Failure::new(code, error.to_string())
     }
 }

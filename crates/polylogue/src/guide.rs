@@ -35,7 +35,8 @@ impl Guide {
         let flag = |name: &str, value: Option<String>| value.map(|value| format!(" {name} {}", quoted(&value)));
         let path = common.config.as_ref().map(|path| path.display().to_string());
         let (own, usual) = (flag("--config", path), Config::default());
-        let store = flag("--store", common.store.clone()).unwrap_or_default();
+        let store = common.store.as_deref().map(polylogue_store::without_password);
+        let store = flag("--store", store).unwrap_or_default();
         let is_usual = config.store.url == usual.store.url && config.artifacts.dir == usual.artifacts.dir;
         let reading = own.as_deref().filter(|_| !is_usual).unwrap_or_default();
         Guide {

@@ -61,6 +61,7 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Serve(serve) => command::serve::run(args.common, serve).await,
         Command::Format(command) => format::run(&args.common, command).await,
+        Command::Store(store) => command::store::run(&args.common, store).await,
         Command::Sessions(sessions) => command::sessions::run(&args.common, sessions).await,
         Command::Models(Models::List) => command::models::list(&args.common).await,
         Command::Models(Models::Pull { name, from }) => command::models::pull(name.as_deref(), from.as_deref()).await,

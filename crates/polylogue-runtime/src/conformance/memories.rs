@@ -14,7 +14,7 @@ use super::example::{NODE, ended, forked, id, records, resumed, said, started};
 use crate::port::Store;
 
 /// The start of a scene of a story.
-fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
+pub fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
     let Event::Started { version, setup } = started(session, "goal") else { unreachable!("it is a start") };
     let settings = scene::Settings {
         name: name.into(),
@@ -35,7 +35,8 @@ fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
     Event::Started { version, setup: Arc::new(setup) }
 }
 
-fn remembers(character: &str, text: &str) -> Event {
+/// A character puts something down.
+pub fn remembers(character: &str, text: &str) -> Event {
     let character = character.parse().expect("a name");
     Event::decision(Decision::Remembered { character, text: text.into() })
 }

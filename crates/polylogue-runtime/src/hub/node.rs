@@ -25,11 +25,8 @@ use crate::{
 /// How often a node looks what is wanted of it, and what others have left.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// How long a node counts as alive after it has said so.
-pub(super) const LEASE: Duration = Duration::from_secs(30);
-
-/// How often a node says that it is alive.
-const RENEWAL: Duration = Duration::from_secs(5);
+/// How often a node says within its lease that it is alive.
+const RENEWALS: u32 = 6;
 
 /// Sessions that are taken over at a time.
 const MAX_AT_ONCE: usize = 32;
@@ -53,9 +50,10 @@ impl Hub {
     }
 
     async fn check_in(&self) -> Result<(), JournalError> {
-        if self.inner.ports.nodes.keep_alive(self.inner.node, LEASE).await? {
+        let lease = self.inner.settings.lease;
+        if self.inner.ports.nodes.keep_alive(self.inner.node, lease).await? {
             // Others may only seem to be gone as this process did: they get the time to say that they are not.
-            self.inner.claims.wait_before_taking_over(LEASE);
+            self.inner.claims.wait_before_taking_over(lease);
         }
         *self.inner.checked_in() = Some(Instant::now());
         Ok(())
@@ -89,7 +87,7 @@ impl Hub {
     /// Makes sure that this process is known as a node, before it records anything.
     pub(super) async fn be_known(&self) -> Result<(), HubError> {
         let inner = &self.inner;
-        let is_known = inner.checked_in().is_some_and(|at| at.elapsed() < LEASE / 2);
+        let is_known = inner.checked_in().is_some_and(|at| at.elapsed() < inner.settings.lease / 2);
         if !is_known {
             self.check_in().await?;
         }
@@ -213,8 +211,9 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
                 return;
             }
             let hub = Hub { inner };
-            let silent_for = hub.inner.checked_in().map_or(LEASE, |at| at.elapsed());
-            if silent_for >= RENEWAL
+            let lease = hub.inner.settings.lease;
+            let silent_for = hub.inner.checked_in().map_or(lease, |at| at.elapsed());
+            if silent_for >= lease / RENEWALS
                 && let Err(error) = hub.check_in().await
             {
                 tracing::error!(%error, "this process cannot say that it is alive");

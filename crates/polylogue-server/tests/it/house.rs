@@ -24,7 +24,7 @@ use polylogue_core::{
     setup::{Agent, Cast, FormatSetup, Limits, Sampling},
 };
 use polylogue_runtime::{
-    Hub, HubSettings, MemoryJournal, Ports, Retries,
+    Hub, HubSettings, MemoryJournal, Ports,
     port::{Call, CallError, Model, Reply, Speech, Store, SystemClock, Voice, VoiceError},
 };
 use polylogue_server::{
@@ -199,7 +199,7 @@ impl Wanted {
             moments: Mutex::default(),
         });
         let ports = Ports::new(told.clone(), told.clone(), store.clone(), Arc::new(SystemClock));
-        let hub = Hub::new(ports, HubSettings { max_live: self.max_live, retries: Retries::default() });
+        let hub = Hub::new(ports, HubSettings { max_live: self.max_live, ..HubSettings::default() });
         let mut settings = Settings::new(artifacts);
         (self.settings)(&mut settings);
         let app = App::new(hub, store, Arc::new(TestHouse), settings);

@@ -7,8 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::{
     failed,
     locks::Locks,
-    nodes,
-    views::Views,
+    nodes, views,
     writer::{MAX_SEQ, SEQ_BITS},
 };
 
@@ -37,7 +36,7 @@ fn find(transaction: &Transaction<'_>, session: SessionId) -> rusqlite::Result<O
 /// Rows go before those that they refer to.
 fn remove(transaction: &Transaction<'_>, session: SessionId, key: i64) -> rusqlite::Result<()> {
     let (first, last) = (key << SEQ_BITS, (key << SEQ_BITS) + MAX_SEQ as i64);
-    Views::remove(transaction, session, first, last)?;
+    views::remove(transaction, session, first, last)?;
     transaction.execute("DELETE FROM room_log WHERE record BETWEEN ?1 AND ?2", params![first, last])?;
     transaction.execute("DELETE FROM room_sessions WHERE session = ?1", [key])?;
     transaction.execute("DELETE FROM forks WHERE session = ?1", [key])?;

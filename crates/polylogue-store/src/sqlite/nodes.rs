@@ -7,7 +7,8 @@ use polylogue_core::id::{Seq, SessionId};
 use polylogue_runtime::port::{JournalError, MAX_TAKEOVERS, NodeId, Owned};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, named_params, params};
 
-use super::{failed, locks::Locks, reader::rows};
+use super::{failed, locks::Locks};
+use crate::list::rows;
 
 /// The moment by the database's clock, in milliseconds.
 const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";

@@ -11,6 +11,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::schema::{self, Standing};
+use crate::OpenError;
 
 /// How long one process waits for another that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,30 +28,6 @@ const MAX_LOG_BYTES: u32 = 64 * 1024 * 1024;
 
 /// Kibibytes of pages kept in memory for writing: the end of each live session's journal is one page.
 const CACHE_KIB: i32 = 32 * 1024;
-
-/// Why a store cannot be opened. The store is named as the caller named it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    #[error(
-        "the store `{store}` was written by a newer Polylogue (store version {version}, this one reads up to {}): update Polylogue to open it",
-        schema::VERSION
-    )]
-    Newer { store: String, version: u32 },
-    #[error("`{store}` is not a Polylogue store: name another file, or move this one away")]
-    NotAStore { store: String },
-    #[error("`{store}` is a folder: name a file for the store, for example one inside it")]
-    Folder { store: String },
-    #[error("the store `{store}` lies below a file, not a folder: name another place")]
-    BelowAFile { store: String },
-    #[error(
-        "no permission to read and write the store `{store}`: give yourself access to the file and its folder, or name another place"
-    )]
-    Denied { store: String },
-    #[error("another program keeps the store `{store}` locked: end it and try again")]
-    Locked { store: String },
-    #[error("the store `{store}` cannot be opened ({problem}): check the disk, or name another place")]
-    Failed { store: String, problem: String },
-}
 
 /// The store as the caller named it.
 pub(super) fn name(path: &Path) -> String {
@@ -90,7 +67,9 @@ fn prepare(path: &Path, connection: &mut Connection) -> Result<(), OpenError> {
     // Looked at before anything is written, the journal mode included.
     match schema::standing(connection).map_err(wrong)? {
         Standing::Ours => {}
-        Standing::Newer { version } => return Err(OpenError::Newer { store: name(path), version }),
+        Standing::Newer { version } => {
+            return Err(OpenError::Newer { store: name(path), version, known: schema::VERSION });
+        }
         Standing::SomebodyElses => return Err(OpenError::NotAStore { store: name(path) }),
     }
     // SQLite opens a file that may not be written for reading only, without a word.

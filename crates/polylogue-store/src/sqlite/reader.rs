@@ -7,21 +7,22 @@ use std::{
 };
 
 use polylogue_core::{
-    Event, Reason, Record, Timestamp,
-    event::Unreadable,
+    Event, Record, Timestamp,
     id::{Seq, SessionId},
 };
-use polylogue_runtime::port::{CastNames, JournalError, NodeId, Search, Summary};
+use polylogue_runtime::port::{JournalError, NodeId, Search, Summary};
 use rusqlite::{Connection, Row, params};
-use serde::{Deserialize, de::IntoDeserializer};
 use tokio::sync::Semaphore;
 
 use super::{
     closed, failed,
     locks::Locks,
-    nodes,
-    open::{self, OpenError},
+    nodes, open,
     writer::{MAX_SEQ, SEQ_BITS},
+};
+use crate::{
+    OpenError,
+    list::{self, IdRange, damaged, rows},
 };
 
 /// How many reads go on at once; others wait for their turn.
@@ -122,10 +123,6 @@ pub(super) fn event(row: &Row<'_>, column: usize) -> Result<Event, JournalError>
     Ok(Event::decode(event)?)
 }
 
-pub(super) fn damaged(problem: &dyn std::error::Error) -> JournalError {
-    Unreadable::Damaged(problem.to_string()).into()
-}
-
 /// The newest sessions first. What is looked for beyond the format is compared row by row: who is alive is not in the
 /// tables, and SQLite knows small letters and capitals of ASCII only.
 pub(super) fn search(connection: &Connection, locks: &Locks, search: &Search) -> Result<Vec<Summary>, JournalError> {
@@ -158,20 +155,12 @@ pub(super) fn search(connection: &Connection, locks: &Locks, search: &Search) ->
     Ok(summaries)
 }
 
-/// Who takes part, as the list keeps it.
-#[derive(Deserialize)]
-struct Cast {
-    agents: Vec<String>,
-    people: Vec<String>,
-}
-
 fn summary(row: &Row<'_>, alive: &[NodeId]) -> Result<Summary, JournalError> {
     let reason: Option<String> = row.get(6).map_err(failed)?;
     let cast: String = row.get(10).map_err(failed)?;
     let room: Option<String> = row.get(11).map_err(failed)?;
-    let reason = reason.as_deref().map(parse_reason).transpose()?;
-    let Cast { agents, people } = serde_json::from_str(&cast).map_err(|error| damaged(&error))?;
-    let cast = CastNames { agents, people };
+    let reason = reason.as_deref().map(list::decode_reason).transpose()?;
+    let cast = list::decode_cast(&cast)?;
     let room = room.map(|room| room.parse()).transpose().map_err(|error| damaged(&error))?;
     let rest = || {
         let owner: Option<[u8; 16]> = row.get(8)?;
@@ -209,11 +198,6 @@ pub(super) fn forks(connection: &Connection, of: &[SessionId]) -> Result<Vec<Ses
     look().map_err(failed)
 }
 
-fn parse_reason(text: &str) -> Result<Reason, JournalError> {
-    let text: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
-    Reason::deserialize(text).map_err(|error| damaged(&error))
-}
-
 pub(super) fn find(connection: &Connection, range: &IdRange, limit: usize) -> Result<Vec<SessionId>, JournalError> {
     let mut select = connection
         .prepare_cached("SELECT id FROM sessions WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3")
@@ -224,38 +208,4 @@ pub(super) fn find(connection: &Connection, range: &IdRange, limit: usize) -> Re
 
 fn id(row: &Row<'_>) -> rusqlite::Result<SessionId> {
     row.get(0).map(SessionId::from_bytes)
-}
-
-pub(super) fn rows(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
-}
-
-/// The ids that begin so, from the first that could exist to the last.
-#[derive(Debug)]
-pub(super) struct IdRange {
-    first: [u8; 16],
-    last: [u8; 16],
-}
-
-impl IdRange {
-    /// `None` when no id as it is displayed begins so.
-    pub(super) fn of_prefix(prefix: &str) -> Option<IdRange> {
-        let mut range = IdRange { first: [0x00; 16], last: [0xff; 16] };
-        let mut digits = 0;
-        for (at, char) in prefix.chars().enumerate() {
-            if matches!(at, 8 | 13 | 18 | 23) {
-                if char != '-' {
-                    return None;
-                }
-                continue;
-            }
-            let digit = char.to_digit(16)? as u8;
-            let (byte, shift) = (digits / 2, if digits % 2 == 0 { 4 } else { 0 });
-            let (first, last) = (range.first.get_mut(byte)?, range.last.get_mut(byte)?);
-            *first |= digit << shift;
-            *last &= !((0xf ^ digit) << shift);
-            digits += 1;
-        }
-        Some(range)
-    }
 }

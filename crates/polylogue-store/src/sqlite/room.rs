@@ -10,10 +10,13 @@ use polylogue_runtime::port::{JournalError, RoomListPlace, RoomRecord, RoomSumma
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::{
-    batch::Batch,
     failed,
-    reader::{damaged, event, rows},
+    reader::event,
     writer::{MAX_SEQ, SEQ_BITS},
+};
+use crate::{
+    batch::Batch,
+    list::{damaged, rows},
 };
 
 /// Puts a batch that was just written into the order of its session's room, if it answers in one.

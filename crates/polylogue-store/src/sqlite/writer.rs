@@ -8,12 +8,8 @@ use polylogue_runtime::port::{JournalError, NodeId};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{
-    batch::{Batch, Close, Start},
-    failed,
-    locks::Locks,
-    nodes, room,
-};
+use super::{failed, locks::Locks, nodes, room, views};
+use crate::batch::{Batch, Close, Start};
 
 /// How many appends are committed together at most.
 const MAX_GROUP: usize = 4_096;
@@ -166,7 +162,7 @@ fn add(transaction: &Transaction<'_>, locks: &Locks, batch: &Batch) -> rusqlite:
             .prepare_cached("UPDATE sessions SET owner = iif(waiting AND reason IS NULL, NULL, ?2) WHERE key = ?1")?;
         own.execute(params![key, batch.node.as_bytes()])?;
     }
-    batch.views.write(transaction, batch.session, key)?;
+    views::write(transaction, &batch.views, batch.session, key)?;
     Ok(Ok(()))
 }
 

@@ -46,11 +46,12 @@ enum State {
 pub(crate) async fn run(common: &Common, args: Doctor) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
     let mut findings = Vec::new();
-    match Engine::open(common, &config) {
+    match Engine::open(common, &config).await {
         Ok(engine) => {
             engine.look_around(common, &config).await;
             let url = common.store.as_deref().unwrap_or(&config.store.url);
-            findings.push(Finding { about: "store".into(), state: State::Works, said: url.into(), is_wanted: true });
+            let said = polylogue_store::without_password(url);
+            findings.push(Finding { about: "store".into(), state: State::Works, said, is_wanted: true });
             let providers = looked_at(&engine).await;
             findings.extend(agents_wanted(common, &config, &engine, &providers));
             findings.extend(providers.into_iter().map(|finding| {

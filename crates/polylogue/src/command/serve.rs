@@ -35,7 +35,7 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     let settings = settings(&config);
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
     let hub = HubSettings { max_live: config.server.max_sessions, ..HubSettings::default() };
-    let engine = Engine::open_with(&common, &config, hub)?;
+    let engine = Engine::open_with(&common, &config, hub).await?;
     engine.look_around(&common, &config).await;
     let mut signals = Signals::new()?;
     let listener = TcpListener::bind(listen).await;

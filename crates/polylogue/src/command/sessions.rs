@@ -34,7 +34,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
     if let Sessions::Resume { change, .. } | Sessions::Fork { change, .. } = &args {
         config.scene.out = change.out.clone().unwrap_or(config.scene.out);
     }
-    let engine = Engine::open(common, &config)?;
+    let engine = Engine::open(common, &config).await?;
     match args {
         Sessions::List { limit } => list::run(common, &engine, limit).await,
         Sessions::Show { id, ask: Some(line), .. } => {

@@ -21,6 +21,7 @@ mod offers;
 mod ollama;
 mod osc;
 mod owners;
+mod postgres;
 mod room;
 mod scene;
 mod server;

@@ -50,6 +50,12 @@ impl Server {
         assert!(self.child.wait().unwrap().success());
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
+
     /// `kill -9`; what it had logged by then.
     pub(crate) fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();

@@ -12,7 +12,7 @@ use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
     port::{self, NoVoice, SystemClock},
 };
-use polylogue_store::SqliteJournal;
+use polylogue_store::{PostgresJournal, SqliteJournal};
 use serde_json::{Value, json};
 
 use super::{
@@ -26,7 +26,12 @@ use crate::failure::Failure;
 pub(super) enum Store {
     Memory,
     Sqlite,
+    /// Where there is a server for tests and measurements (`scripts/postgres.sh run`).
+    Postgres,
 }
+
+/// The variable that names that server.
+const SERVER: &str = "POLYLOGUE_TEST_POSTGRES";
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Case {
@@ -56,6 +61,11 @@ impl Case {
         for store in [Store::Memory, Store::Sqlite] {
             for (sessions, turns) in [(1, 100), (1, 1_000), (1, 3_000), (100, 100), (500, 10), (5_000, 10)] {
                 cases.push(Case::Turns { store, sessions, turns });
+            }
+        }
+        if std::env::var_os(SERVER).is_some() {
+            for (sessions, turns) in [(1, 100), (100, 100), (500, 10)] {
+                cases.push(Case::Turns { store: Store::Postgres, sessions, turns });
             }
         }
         for turns in [100, 1_000] {
@@ -105,6 +115,7 @@ impl Store {
         match self {
             Store::Memory => "memory",
             Store::Sqlite => "sqlite",
+            Store::Postgres => "postgres",
         }
     }
 }
@@ -120,6 +131,12 @@ async fn run_turns(name: String, store: Store, sessions: u32, turns: u32) -> Res
             let time = play(journal.clone(), sessions, turns).await?;
             journal.close().await;
             (time, Some(bytes_in(folder.path())))
+        }
+        Store::Postgres => {
+            let server = std::env::var(SERVER).map_err(|_| Failure::request(format!("set {SERVER} to a server")))?;
+            let url = format!("{server}?sslmode=disable&schema=bench_{:x}", fastrand::u64(..));
+            let journal = Arc::new(PostgresJournal::open(&url, None).await?);
+            (play(journal, sessions, turns).await?, None)
         }
     };
     let total = f64::from(sessions) * f64::from(turns);

@@ -65,7 +65,7 @@ fn slot(text: &str) -> Result<(u8, String), String> {
 pub(crate) async fn run(common: &Common, mut args: Args) -> Result<ExitCode, Failure> {
     args.message = words::given(args.message)?;
     let config = Config::read(common.config.as_deref())?;
-    let engine = Engine::open(common, &config)?;
+    let engine = Engine::open(common, &config).await?;
     if let Some(session) = &args.session {
         return go_on(common, &config, &engine, session, &args).await;
     }

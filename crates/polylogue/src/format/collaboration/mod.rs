@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
-    let engine = Engine::open(common, &config)?;
+    let engine = Engine::open(common, &config).await?;
     engine.look_around(common, &config).await;
     let Args { goal, between, start: speaker, max_rounds } = args;
     let wish = Wish { goal: words::given(goal)?, between, speaker, max_rounds, ..Wish::default() };

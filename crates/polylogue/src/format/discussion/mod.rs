@@ -73,7 +73,7 @@ pub(crate) enum Args {
 
 pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
-    let engine = Engine::open(common, &config)?;
+    let engine = Engine::open(common, &config).await?;
     match args {
         Args::New { title, topic, participant, max_rounds } => {
             let usual = config.discussion.participants.iter().flatten();

@@ -67,7 +67,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let mut config = Config::read(common.config.as_deref())?;
     config.scene.out = args.out.unwrap_or(config.scene.out);
     let file = file::read(&args.file)?;
-    let engine = Engine::open(common, &config)?;
+    let engine = Engine::open(common, &config).await?;
     engine.look_around(common, &config).await;
     let characters = Folder(args.agents.unwrap_or_else(|| config.characters()));
     let folder = args.file.parent().unwrap_or(Path::new(""));

@@ -1,4 +1,4 @@
-//! One append in the form in which it is written: made by the caller, so that the writer thread only writes.
+//! One append in the form in which every backend writes it: made by the caller, so that the writer only writes.
 
 use std::sync::Arc;
 
@@ -9,59 +9,61 @@ use polylogue_core::{
 };
 use polylogue_runtime::port::{CastNames, JournalError, NodeId, Summary};
 
-use super::views::Views;
+use crate::{list, views::Views};
 
 /// Records that follow each other, and what they change in the list of sessions.
 #[derive(Debug)]
-pub(super) struct Batch {
-    pub(super) session: SessionId,
+pub(crate) struct Batch {
+    pub(crate) session: SessionId,
     /// Who appends, and owns the session from then on.
-    pub(super) node: NodeId,
+    pub(crate) node: NodeId,
     /// The place before the first record.
-    pub(super) after: Seq,
-    pub(super) head: Seq,
-    pub(super) last_at: i64,
+    pub(crate) after: Seq,
+    pub(crate) head: Seq,
+    pub(crate) last_at: i64,
     /// Set when the session begins with this append.
-    pub(super) start: Option<Start>,
+    pub(crate) start: Option<Start>,
     /// Set when this append ends the session or opens it again.
-    pub(super) close: Option<Close>,
+    pub(crate) close: Option<Close>,
     /// Set when this append says whether it is a person's turn.
-    pub(super) waiting: Option<bool>,
+    pub(crate) waiting: Option<bool>,
     /// Whether something has come of running the session.
-    pub(super) is_progress: bool,
-    pub(super) rows: Vec<Row>,
-    pub(super) views: Views,
+    pub(crate) is_progress: bool,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) views: Views,
 }
 
 #[derive(Debug)]
-pub(super) struct Start {
-    pub(super) format: String,
-    pub(super) title: String,
+pub(crate) struct Start {
+    pub(crate) format: String,
+    pub(crate) title: String,
     /// Who takes part, as JSON.
-    pub(super) cast: String,
+    pub(crate) cast: String,
     /// The sessions that it was forked from, at whatever remove.
-    pub(super) origins: Vec<SessionId>,
-    pub(super) started_at: i64,
-    pub(super) version: u32,
+    pub(crate) origins: Vec<SessionId>,
+    pub(crate) started_at: i64,
+    pub(crate) version: u32,
     /// Where it answers in a room.
-    pub(super) room: Option<RoomId>,
+    pub(crate) room: Option<RoomId>,
+    /// The story that its memories belong to.
+    pub(crate) story: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Close {
+pub(crate) enum Close {
     Ended(Reason),
     Reopened { version: u32 },
 }
 
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) at: i64,
-    pub(super) event: String,
+pub(crate) struct Row {
+    pub(crate) at: i64,
+    pub(crate) event: String,
 }
 
 impl Batch {
     /// The batch of these records, or nothing when there are none.
-    pub(super) fn new(
+    pub(crate) fn new(
         session: SessionId,
         records: &[Arc<Record>],
         node: NodeId,
@@ -109,18 +111,14 @@ impl Start {
         Ok(Some(Start {
             format: setup.format.name().to_owned(),
             title: Summary::title_of(setup),
-            cast: in_json(&CastNames::from(&setup.cast)),
+            cast: list::encode_cast(&CastNames::from(&setup.cast)),
             origins: origins.collect(),
             started_at: millis(forked.unwrap_or(first).at)?,
             version: *version,
             room: setup.room.as_ref().map(|call| call.room.clone()),
+            story: setup.format.story().map(str::to_owned),
         }))
     }
-}
-
-/// As the list of sessions keeps it.
-fn in_json(CastNames { agents, people }: &CastNames) -> String {
-    serde_json::json!({ "agents": agents, "people": people }).to_string()
 }
 
 fn millis(at: Timestamp) -> Result<i64, JournalError> {
