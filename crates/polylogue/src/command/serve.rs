@@ -1,6 +1,6 @@
 //! `polylogue serve`: the page and the API on one port.
 
-use std::{net::SocketAddr, process::ExitCode, sync::Arc};
+use std::{io::IsTerminal, net::SocketAddr, process::ExitCode, sync::Arc};
 
 use polylogue_runtime::HubSettings;
 use polylogue_server::{App, Settings, serve};
@@ -14,6 +14,7 @@ use crate::{
     house::ThisHouse,
     output,
     signals::Signals,
+    speech,
 };
 
 pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure> {
@@ -24,6 +25,10 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
         .map_err(|_| Failure::config(format!("`{listen}` is no address to listen on: write 127.0.0.1:7654")))?;
     let settings = settings(&config);
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
+    // A person who looks on sees how far it is. A service fetches nothing by itself.
+    if common.speech_wish() != Some(false) && std::io::stderr().is_terminal() {
+        speech::pull_if_wanted(&config).await;
+    }
     let hub = HubSettings { max_live: config.server.max_sessions, ..HubSettings::default() };
     let engine = Engine::open_with(&common, &config, hub)?;
     let mut signals = Signals::new()?;

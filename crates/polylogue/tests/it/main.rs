@@ -9,6 +9,7 @@ mod delete;
 mod discussion;
 mod doctor;
 mod folder;
+mod generate;
 mod layout;
 #[cfg(feature = "local")]
 mod local;
