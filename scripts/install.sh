@@ -38,7 +38,7 @@ try_install() {
   case "$manager" in
   none) install_problem="no package manager that is known here" ;;
   brew) ;;
-  *) as_root true || install_problem="only root may, and sudo did not let this user" ;;
+  *) as_root true || install_problem="only root may" ;;
   esac
   [ -z "$install_problem" ] || return 1
   echo "Installing: $names" >&2
@@ -71,7 +71,7 @@ show_progress() {
   local line
   while IFS= read -r line; do
     case "$line" in
-    "Need to get "* | "Total download size"*) printf '%s\n' "$line" >&2 ;;
+    "Need to get "* | "After this operation"* | "Total download size"*) printf '%s\n' "$line" >&2 ;;
     *) [ ! -t 2 ] || printf '\r\033[K%.70s' "$line" >&2 ;;
     esac
   done
@@ -112,7 +112,9 @@ names_here() {
 install_command() {
   local names sudo=""
   names=$(names_here "$@")
-  [ "$(id -u)" = 0 ] || sudo="sudo "
+  if [ "$(id -u)" != 0 ]; then
+    if command -v sudo >/dev/null; then sudo="sudo "; else sudo="as root "; fi
+  fi
   case "$(package_manager)" in
   apt) echo "${sudo}apt-get install $names" ;;
   dnf) echo "${sudo}dnf install $names" ;;
