@@ -129,7 +129,7 @@ package_name() {
   dnf/g++) echo gcc-c++ ;;
   dnf/libc6-dev) echo glibc-devel ;;
   dnf/libclang-dev) echo clang-devel ;;
-  brew/g++ | brew/gcc | brew/libc6-dev) ;;
+  brew/g++ | brew/gcc | brew/libc6-dev | brew/make) ;;
   brew/libclang-dev) echo llvm ;;
   brew/python3-pip) echo python ;;
   */*) echo "$2" ;;
@@ -187,6 +187,8 @@ missing_for_rust() {
 # The packages that the embedded model is built with and that are not here. `--no-default-features` builds without it.
 missing_for_native() {
   command -v cmake >/dev/null || echo cmake
+  # Debian's cmake comes without it.
+  command -v make >/dev/null || echo make
   command -v c++ >/dev/null || echo g++
   # A whole clang has the library, and so does the one that LIBCLANG_PATH names.
   command -v clang >/dev/null || [ -n "${LIBCLANG_PATH:-}" ] || has_libclang || echo libclang-dev
