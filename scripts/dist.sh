@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is handed out: scripts/dist.sh [PROFILE [FOLDER]], `dist` and target/dist unless told otherwise.
+# Makes what is handed out: scripts/dist.sh [PROFILE], `dist` unless told otherwise, into target/packages/PROFILE.
 #
 #   polylogue-VERSION-TARGET.tar.gz   the binary with completions, man pages, licences, documentation and examples
 #   polylogue_VERSION_ARCH.deb        the same where Debian puts it, with a service; made only where dpkg-deb is
@@ -11,11 +11,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/install.sh
 
+need_rust
+need_native
+command -v maturin >/dev/null || need_python_tools "$(target_folder .)/packages/tools" maturin
 profile=${1:-dist}
-out=${2:-$(target_folder .)/dist}
+out="$(target_folder .)/packages/$profile"
 mkdir -p "$out"
-out=$(cd "$out" && pwd)
-find "$out" -mindepth 1 -delete
+rm -f "$out"/polylogue[-_]* "$out/SHA256SUMS"
 
 # Everything in an archive has the time of the last commit, so that the same source gives the same archive.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)
@@ -33,6 +35,7 @@ parts=$(mktemp -d)
 trap 'rm -rf "$parts" polylogue.data' EXIT
 "$binary" generate completions "$parts/completions"
 "$binary" generate man "$parts/man"
+# The licences of what the page is made of lie with its packages.
 [ -d web/node_modules ] || (cd web && npm install --no-save --no-audit --no-fund --loglevel error)
 scripts/notices.py >"$parts/THIRD-PARTY.txt"
 # Debug information would be most of a package.
@@ -114,10 +117,7 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
 else
   echo "No .deb was made: it needs dpkg-deb and dpkg-shlibdeps (Debian's dpkg-dev)." >&2
 fi
-if command -v maturin >/dev/null; then
-  make_wheel
-else
-  echo "No wheel was made: it needs maturin (pip install maturin)." >&2
-fi
-(cd "$out" && sha256sum -- *.* >SHA256SUMS)
-(cd "$out" && du -h -- *.*)
+make_wheel
+cd "$out"
+sha256sum -- polylogue* >SHA256SUMS
+du -h -- polylogue*

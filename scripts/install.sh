@@ -131,7 +131,8 @@ package_name() {
   dnf/libclang-dev) echo clang-devel ;;
   brew/g++ | brew/gcc | brew/libc6-dev | brew/make) ;;
   brew/libclang-dev) echo llvm ;;
-  brew/python3-pip) echo python ;;
+  brew/python3-pip | brew/python3-venv) echo python ;;
+  dnf/python3-venv) ;;
   */*) echo "$2" ;;
   esac
 }
@@ -220,4 +221,19 @@ need_node() {
     echo "Node.js 20.19 or newer with npm is needed for the page's tests." >&2
     return 1
   fi
+}
+
+# Tools of the Python index, in a folder of their own that comes first in PATH: need_python_tools FOLDER PACKAGE…
+need_python_tools() {
+  local folder=$1 package missing=""
+  shift
+  PATH="$folder/bin:$PATH"
+  for package in "$@"; do
+    "$folder/bin/${package%-bin}" --version >/dev/null 2>&1 || missing=yes
+  done
+  [ -n "$missing" ] || return 0
+  # Debian keeps what makes such a folder in a package of its own.
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
+  python3 -m venv "$folder"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
