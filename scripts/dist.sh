@@ -118,6 +118,4 @@ else
   echo "No .deb was made: it needs dpkg-deb and dpkg-shlibdeps (Debian's dpkg-dev)." >&2
 fi
 make_wheel
-cd "$out"
-sha256sum -- polylogue* >SHA256SUMS
-du -h -- polylogue*
+(cd "$out" && sha256sum -- polylogue* >SHA256SUMS && du -h -- polylogue*)

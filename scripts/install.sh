@@ -22,9 +22,7 @@ need_packages() {
 # Installs packages, named as Debian names them, or says what to install.
 install_packages() {
   try_install "$@" && return 0
-  echo "These could not be installed here: $(names_here "$@"). ${install_problem:+($install_problem) }Please run" >&2
-  echo "  $(install_command "$@")" >&2
-  echo "and then this again." >&2
+  echo "These could not be installed here: $(names_here "$@"). ${install_problem:+($install_problem) }Please $(how_to_install "$@"), and then this again." >&2
   return 1
 }
 
@@ -108,18 +106,18 @@ names_here() {
   echo $names
 }
 
-# What a person can type to install them.
-install_command() {
-  local names sudo=""
+# What a person can do to install them.
+how_to_install() {
+  local names run="run"
   names=$(names_here "$@")
   if [ "$(id -u)" != 0 ]; then
-    if command -v sudo >/dev/null; then sudo="sudo "; else sudo="as root "; fi
+    if command -v sudo >/dev/null; then run="run sudo"; else run="run as root:"; fi
   fi
   case "$(package_manager)" in
-  apt) echo "${sudo}apt-get install $names" ;;
-  dnf) echo "${sudo}dnf install $names" ;;
-  brew) echo "brew install $names" ;;
-  none) echo "(your package manager) $names" ;;
+  apt) echo "$run apt-get install $names" ;;
+  dnf) echo "$run dnf install $names" ;;
+  brew) echo "run brew install $names" ;;
+  none) echo "install what this system calls $names" ;;
   esac
 }
 
