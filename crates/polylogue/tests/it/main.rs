@@ -27,5 +27,6 @@ mod templates;
 #[cfg(unix)]
 mod terminal;
 mod unread;
+mod voices;
 mod why;
 mod words;
