@@ -27,6 +27,14 @@ bench-core:
 deny:
     cargo deny check licenses bans sources
 
+# What is handed out, into target/packages/dist: a wheel, a .deb, a tarball.
+dist *ARGS:
+    scripts/dist.sh {{ARGS}}
+
+# The packages, installed where nothing else is.
+packages:
+    tests/packages/run
+
 # Look at changed snapshots and keep them.
 accept:
     INSTA_UPDATE=always scripts/postgres.sh run cargo nextest run

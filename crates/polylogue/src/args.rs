@@ -80,6 +80,9 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Measure the engine; one JSON line per case
     Bench(Bench),
+    /// Write what belongs into a package beside the binary
+    #[command(subcommand, hide = true)]
+    Generate(Generate),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -306,7 +309,10 @@ pub(crate) enum Voices {
     /// List speech engines and voice profiles
     List,
     /// Fetch an engine's files into the user's cache folder
-    Pull { engine: Pullable },
+    Pull {
+        /// Which [default: the one that would speak here, if it can be fetched]
+        engine: Option<Pullable>,
+    },
     /// Speak a text into a WAV file
     Say {
         /// The text, `-` for standard input, or `@FILE`
@@ -357,4 +363,18 @@ pub(crate) struct Bench {
     /// Run one case in this process (the bench starts itself once per case, so that memory is its own)
     #[arg(long, hide = true, value_name = "NAME")]
     pub(crate) case: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    /// Completions for bash, zsh, fish and PowerShell
+    Completions {
+        /// The folder that they are written to
+        dir: PathBuf,
+    },
+    /// A man page for each command
+    Man {
+        /// The folder that they are written to
+        dir: PathBuf,
+    },
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod doctor;
+pub(crate) mod generate;
 pub(crate) mod models;
 pub(crate) mod serve;
 pub(crate) mod sessions;

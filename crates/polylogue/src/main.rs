@@ -69,5 +69,6 @@ async fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Templates(templates) => command::templates::run(&args.common, templates),
         Command::Doctor(doctor) => command::doctor::run(&args.common, doctor).await,
         Command::Bench(bench) => command::bench::run(bench).await,
+        Command::Generate(generate) => command::generate::run(&generate),
     }
 }

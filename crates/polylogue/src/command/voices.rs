@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use serde_json::json;
 
 use crate::{
-    args::{Common, Voices},
+    args::{Common, Pullable, Voices},
     config::Config,
     failure::Failure,
     output, speech,
@@ -17,7 +17,8 @@ pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failu
     let config = Config::read(common.config.as_deref())?;
     match args {
         Voices::List => list(common, &config).await,
-        Voices::Pull { engine: _ } => {
+        Voices::Pull { engine: None } => speech::pull_if_wanted(&config).await,
+        Voices::Pull { engine: Some(Pullable::Kokoro) } => {
             speech::fetch(&speech::settings(&config)).await?;
             output::notice("The Kokoro voice is here.");
         }

@@ -11,6 +11,7 @@ mod discussion;
 mod docs;
 mod doctor;
 mod folder;
+mod generate;
 mod layout;
 #[cfg(feature = "local")]
 mod local;
@@ -32,5 +33,6 @@ mod templates;
 mod terminal;
 mod unread;
 mod vendors;
+mod voices;
 mod why;
 mod words;
