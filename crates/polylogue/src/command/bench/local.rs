@@ -120,7 +120,7 @@ async fn chorus(local: Arc<Local>, model: &ModelRef) -> Result<Value, Failure> {
         "case": "local-chorus",
         "model": model,
         "lines": stage.transcript().lines().len(),
-        "tokens": stage.ledger().total().total(),
+        "tokens": stage.ledger().total().usage.total(),
         "seconds": rounded(time.as_secs_f64()),
     }))
 }
