@@ -19,9 +19,9 @@ out="$(target_folder .)/packages/$profile"
 mkdir -p "$out"
 rm -f "$out"/polylogue[-_]* "$out/SHA256SUMS"
 
-# Everything in an archive has the time of the last commit, so that the same source gives the same archive.
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)
-export SOURCE_DATE_EPOCH
+# Everything in an archive has the time of the last commit, so that the same source gives the same archive. Only the
+# archivers are told: what is written in C would be built again for every commit.
+committed=$(git log -1 --format=%ct 2>/dev/null || echo 0)
 umask 022
 
 cargo build --quiet --locked --profile "$profile" --package polylogue
@@ -65,7 +65,7 @@ make_tarball() {
   chmod +x "$parts/$name/polylogue"
   # GNU tar can make an archive that depends on nothing but its content.
   local order=()
-  ! tar --version | grep -q GNU || order=(--sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner)
+  ! tar --version | grep -q GNU || order=(--sort=name --mtime="@$committed" --owner=0 --group=0 --numeric-owner)
   tar -C "$parts" "${order[@]+"${order[@]}"}" -cf - "$name" | gzip -n >"$out/$name.tar.gz"
 }
 
@@ -99,7 +99,7 @@ make_deb() {
   # A package that is only tried is not worth the time of packing it small.
   local how=(-Zxz)
   [ "$profile" != dev ] || how=(-Zgzip -z1)
-  dpkg-deb --root-owner-group "${how[@]}" --build "$tree" "$out/polylogue_${version}_$arch.deb" >/dev/null
+  SOURCE_DATE_EPOCH=$committed dpkg-deb --root-owner-group "${how[@]}" --build "$tree" "$out/polylogue_${version}_$arch.deb" >/dev/null
 }
 
 make_wheel() {
