@@ -167,19 +167,11 @@ struct Worker {
     jobs: Receiver<Job>,
 }
 
-/// What came of waiting for a job.
-enum Awaited {
-    Job(Job),
-    Nothing,
-    /// Nobody can ask any more.
-    Over,
-}
-
 impl Worker {
     /// Reads the file when it is first asked, then answers as many at once as there are seats, until nobody is left or
     /// nobody has asked for a while.
     fn work(self) {
-        let Awaited::Job(first) = self.wait(self.kept_for) else { return };
+        let Ok(first) = self.jobs.recv_timeout(self.kept_for) else { return };
         let mut bounds = self.bounds();
         let opened = File::open(&self.path);
         let file = match opened {
@@ -200,18 +192,11 @@ impl Worker {
                     }
                     continue;
                 }
-                let job = match self.wait(SETTLED_FOR) {
-                    Awaited::Job(job) => job,
-                    Awaited::Over => return,
-                    Awaited::Nothing => {
-                        let job = match self.wait(self.kept_for) {
-                            Awaited::Job(job) => job,
-                            Awaited::Over => return,
-                            Awaited::Nothing => match self.retire() {
-                                Some(job) => job,
-                                None => return,
-                            },
-                        };
+                let job = match self.jobs.recv_timeout(SETTLED_FOR) {
+                    Ok(job) => job,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Timeout) => {
+                        let Some(job) = self.wait_longer() else { return };
                         // Others may have come or gone meanwhile.
                         let now = self.bounds();
                         if now != bounds {
@@ -235,11 +220,12 @@ impl Worker {
         Bounds { threads: i32::try_from(threads).unwrap_or(i32::MAX), context: self.context }
     }
 
-    fn wait(&self, time: Duration) -> Awaited {
-        match self.jobs.recv_timeout(time) {
-            Ok(job) => Awaited::Job(job),
-            Err(RecvTimeoutError::Timeout) => Awaited::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Awaited::Over,
+    /// The next job, however late it comes; `None` when nobody asks any more.
+    fn wait_longer(&self) -> Option<Job> {
+        match self.jobs.recv_timeout(self.kept_for) {
+            Ok(job) => Some(job),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => self.retire(),
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: Bench) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(name) = &args.local {
-        local::run(Some(name.as_str()).filter(|name| !name.is_empty()), |line| output::line(line)).await?;
+        local::run(Some(name.as_str()).filter(|name| !name.is_empty()), output::line).await?;
         return Ok(ExitCode::SUCCESS);
     }
     let wanted = args.only.unwrap_or_default();
