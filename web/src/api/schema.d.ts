@@ -589,6 +589,8 @@ export interface components {
             sampling: components["schemas"]["Sampling"];
             /** @description What the model charged when the session began; `None` when nobody knows. */
             price?: components["schemas"]["Price"];
+            /** @description Whether its model is a small one, which is asked in a few plain sentences and shown no form. */
+            isSmall?: boolean;
         };
         AgentCosts: {
             /** Format: uint64 */
@@ -1264,6 +1266,16 @@ export interface components {
         } | {
             person: components["schemas"]["PersonId"];
         });
+        /** @description Of several drafts of the same words, the one that was kept. The others were read and thrown away. */
+        Drafts: {
+            /**
+             * Format: uint8
+             * @description Counted from 1.
+             */
+            kept: number;
+            /** Format: uint8 */
+            of: number;
+        };
         /** @description Every error, as it is sent. */
         ErrorBody: {
             /** @constant */
@@ -1775,6 +1787,7 @@ export interface components {
             agent: components["schemas"]["AgentId"];
             model: components["schemas"]["ModelRef"];
             price?: components["schemas"]["Price"];
+            isSmall?: boolean;
         };
         /** @description A record of a journal: an event with its place and time, told apart by `type`. What only one format decides has the format's name as its `type` and a `decision`. What a newer version wrote is passed on as it was recorded: pass over what you do not know. */
         Record: components["schemas"]["RecordStarted"] | components["schemas"]["RecordForked"] | components["schemas"]["RecordResumed"] | components["schemas"]["RecordAsked"] | components["schemas"]["RecordAnswered"] | components["schemas"]["RecordAskFailed"] | components["schemas"]["RecordAskCut"] | components["schemas"]["RecordLineSpoken"] | components["schemas"]["RecordLineCut"] | components["schemas"]["RecordClipMade"] | components["schemas"]["RecordClipFailed"] | components["schemas"]["RecordHumanSpoke"] | components["schemas"]["RecordEnded"] | components["schemas"]["ChorusDecision"] | components["schemas"]["CollaborationDecision"] | components["schemas"]["DiscussionDecision"] | components["schemas"]["SceneDecision"];
@@ -1797,6 +1810,8 @@ export interface components {
              *     a fork of.
              */
             isEdited?: boolean;
+            /** @description Where the words were drawn several times at once: which of the drafts they are. */
+            drafts?: components["schemas"]["Drafts"];
         };
         /** @description The call was dropped while under way; `partial` is what had arrived. */
         RecordAskCut: {

@@ -17,12 +17,12 @@ fn every_template_is_listed_with_its_variables_and_can_be_one_s_own() {
         let shown = folder.output(&["templates", "show", name]);
         let source = String::from_utf8(shown.stdout).unwrap();
         assert!(source.starts_with("{#"), "{name}: {source}");
-        folder.write(&format!("{name}.j2"), &source);
+        folder.write(&format!("{}.j2", name.replace('/', "-")), &source);
     }
     let rows: String = listed
         .iter()
         .map(|one| one["template"].as_str().unwrap())
-        .fold(String::new(), |rows, name| rows + &format!("{name} = \"{name}.j2\"\n"));
+        .fold(String::new(), |rows, name| rows + &format!("\"{name}\" = \"{}.j2\"\n", name.replace('/', "-")));
     // What was shown is good in the place of what is built in.
     let agents = "[agents.gpt]\nmodel = \"script/replies.yaml\"\n[agents.claude]\nmodel = \"script/replies.yaml\"\n";
     folder.write("polylogue.toml", &format!("{agents}[templates]\n{rows}"));
