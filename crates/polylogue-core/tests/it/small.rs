@@ -175,6 +175,18 @@ fn what_is_common_comes_first() {
 }
 
 #[test]
+fn a_small_moderator_ends_no_scene_before_it_was_played() {
+    let (_, scene) = sessions().pop().unwrap();
+    // Whoever judges says the last that can be said.
+    let (play, asked) = play(scene, &mut |of| of - 1);
+    let beats = asked.iter().filter(|(ask, _)| ask.id.purpose == scene::purpose::JUDGE).count();
+    assert_eq!(beats, 6);
+    let last = asked.iter().rfind(|(ask, _)| ask.id.purpose == scene::purpose::JUDGE).unwrap();
+    assert!(last.1.contains("\"goalReached\":true"), "{}", last.1);
+    assert_eq!(play.conversation.stage().ended().map(|reason| reason.to_string()).as_deref(), Some("goal_achieved"));
+}
+
+#[test]
 fn a_collaboration_of_small_models_hands_over_first_and_is_final_last() {
     for pick in [0, 1] {
         let (play, asked) = play(small(collaboration(&["ann", "ben"], 3)), &mut |of| pick % of);

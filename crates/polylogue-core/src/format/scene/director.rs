@@ -153,7 +153,7 @@ impl Director {
                 Some((Asked::Beat { as_of, lines, .. }, _)) => (*as_of, lines[1]),
                 Some((Asked::Again { .. }, _)) | None => (stage.head(), stage.transcript().lines().len()),
             };
-            return small::judge(stage, settings, agent, as_of, until);
+            return small::judge(stage, settings, agent, (as_of, until), &report);
         }
         let mut sampling = agent.sampling.clone();
         sampling.max_output_tokens.get_or_insert(MAX_OUTPUT_TOKENS);

@@ -11,6 +11,7 @@ use serde_json::{Map, json};
 
 use super::{
     bracket::{Action, ActionKind},
+    director::Report,
     judge::spoken,
     player::Player,
     settings::Settings,
@@ -102,18 +103,26 @@ pub(super) fn remember(player: &Player, stage: &Stage, settings: &Settings, agen
     request(stage, settings, agent, prompt, Plan::plain(Words::new("words", MEMORY.0, MEMORY.1)))
 }
 
+/// Small models take what is only talked of for done. Before so many beats have been played a goal is not reached.
+const EARNED_BY: u32 = 6;
+
 /// How far the scene has come.
-pub(super) fn judge(stage: &Stage, settings: &Settings, agent: &Agent, as_of: Seq, until: usize) -> Request {
+pub(super) fn judge(
+    stage: &Stage,
+    settings: &Settings,
+    agent: &Agent,
+    (as_of, until): (Seq, usize),
+    report: &Report,
+) -> Request {
     let variables = context! { lines => lines(stage, settings, as_of, until), goal => &settings.goal };
     let prompt = stage.templates().render(JUDGE, &variables);
     let far = |words: &str, progress: f64| Pick::new(words, progress);
-    let how_far = vec![
-        far("Not at all", 0.0),
-        far("Only a little", 0.2),
-        far("About half of it", 0.5),
-        far("Most of it", 0.7),
-        Pick::new("All of it", 1.0).then(vec![Part::Given { field: "goalReached", value: json!(true) }]),
-    ];
+    let mut how_far =
+        vec![far("Not at all", 0.0), far("Only a little", 0.2), far("About half of it", 0.5), far("Most of it", 0.7)];
+    if report.beat + 1 >= EARNED_BY.min(report.max_beats) {
+        let reached = Part::Given { field: "goalReached", value: json!(true) };
+        how_far.push(Pick::new("All of it", 1.0).then(vec![reached]));
+    }
     let plan = Plan::new(vec![Part::Choice(Choice::new("progress", how_far).judged())], |fields| {
         let mut judgement =
             Map::from_iter([("goalReached".to_owned(), json!(false)), ("naturalEnd".to_owned(), json!(false))]);
