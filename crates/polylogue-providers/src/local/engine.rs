@@ -244,6 +244,7 @@ impl<'file> Engine<'file> {
                 let example = work.request.thread.messages().iter().map(|message| &*message.text);
                 let said = Said::of(&asked.join("\n"), words.heard.iter().map(|line| &**line).chain(example));
                 let said = said.answering(words.about.iter().map(|line| &**line));
+                let said = said.having_chosen(work.walk.as_ref().map(Walk::answers).unwrap_or_default());
                 Goal::Words(WordsGoal { words: words.clone(), said, nth: 0 })
             }
             Some(Part::Choice(choice)) => {
@@ -452,7 +453,10 @@ impl<'file> Engine<'file> {
             Goal::Choice { .. } => vec![Draft::new(at, None)],
             Goal::Words(WordsGoal { words, nth, .. }) => {
                 let is_drawn = work.request.sampling.temperature.is_none_or(|asked| asked > 0.0);
-                let most = (DRAFTS_AT_ONCE / busy).clamp(LEAST_DRAFTS, MOST_DRAFTS);
+                // Short ones cost little, and are easily beside the point.
+                let is_short = words.sentences == 1;
+                let most =
+                    if is_short { MOST_DRAFTS } else { (DRAFTS_AT_ONCE / busy).clamp(LEAST_DRAFTS, MOST_DRAFTS) };
                 let count = if words.has_paragraphs || !is_drawn { 1 } else { most };
                 let draft = |lane: usize| {
                     let seed = work.seed.wrapping_add((lane as u32).wrapping_mul(7919)).wrapping_add(nth * 104_729);

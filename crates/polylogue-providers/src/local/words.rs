@@ -109,6 +109,8 @@ pub(super) struct Said {
     starts: HashSet<Vec<String>>,
     /// What is answered, by the words that mean something.
     about: HashSet<String>,
+    /// What was chosen before, which is no line.
+    chosen: Vec<String>,
 }
 
 impl Said {
@@ -132,9 +134,17 @@ impl Said {
         self
     }
 
+    /// What a model chose before it came to its words, in words that are no line.
+    pub(super) fn having_chosen(mut self, chosen: &[String]) -> Said {
+        self.chosen = chosen.iter().filter(|words| words.contains(' ')).map(|words| words.to_lowercase()).collect();
+        self
+    }
+
     /// Whether a draft has so much of it that it is no line of its own.
     pub(super) fn is_echoed_in(&self, draft: &str) -> bool {
+        let lower = draft.to_lowercase();
         grams(&words(draft), RUN).iter().any(|run| self.runs.contains(run))
+            || self.chosen.iter().any(|chosen| lower.contains(chosen.as_str()))
     }
 
     /// How little a draft is worth: the smaller the better.
@@ -154,10 +164,11 @@ impl Said {
             true => 0.0,
             false => 1.0 - answered.min(ENOUGH) as f64 / ENOUGH as f64,
         };
-        let mut penalty = 3.0 * nearest + 2.0 * repeats_itself + 1.5 * is_beside + stock_phrases(draft) as f64;
+        let mut penalty = 3.0 * nearest + 2.0 * repeats_itself + 2.5 * is_beside + stock_phrases(draft) as f64;
         for (holds, weight) in [
             (self.is_echoed_in(draft), 10.0),
             (speaks_of_itself(draft), 8.0),
+            (is_told(&words), 1.5),
             (!is_whole, 1.0),
             (begins_alike, 0.5),
             (words.len() < FEW_WORDS, 0.5),
@@ -208,6 +219,11 @@ fn stock_phrases(text: &str) -> usize {
     ];
     let text = text.to_lowercase().replace('’', "'");
     PHRASES.iter().filter(|phrase| text.contains(*phrase)).count()
+}
+
+/// Whether a line tells that it is said, as books do and people do not.
+fn is_told(words: &[String]) -> bool {
+    words.iter().any(|word| matches!(word.as_str(), "says" | "speaks" | "replies"))
 }
 
 /// Whether a model tells that it is one.
@@ -299,5 +315,11 @@ mod tests {
         );
         assert!(said.is_echoed_in("So I tell the visitor what you think of it, and leave."));
         assert!(!said.is_echoed_in(good));
+        let said = said.having_chosen(&["Yes, Ines speaks".to_owned(), "cold".to_owned()]);
+        assert!(said.is_echoed_in("Yes, Ines speaks.") && !said.is_echoed_in("It is cold in here."));
+        assert!(
+            said.penalty("The harbour is closed, Ines says.", true)
+                > said.penalty("The harbour is closed, I fear.", true)
+        );
     }
 }
