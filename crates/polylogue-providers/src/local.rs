@@ -8,7 +8,11 @@
 #[cfg(feature = "local")]
 mod choice;
 #[cfg(feature = "local")]
+mod drafts;
+#[cfg(feature = "local")]
 mod engine;
+#[cfg(feature = "local")]
+mod file;
 #[cfg(feature = "local")]
 mod grammar;
 #[cfg(feature = "local")]

@@ -23,7 +23,8 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::{
     Local, LocalSettings,
-    engine::{Bounds, Engine, File, SEATS},
+    engine::{Engine, SEATS},
+    file::{Bounds, File},
     machine,
     work::Listener,
 };
