@@ -45,10 +45,11 @@ fn a_clip_goes_with_the_last_session_that_has_it() {
         "polylogue.toml",
         "[chorus]\nslots = [\"ann\", \"ann\"]\n[agents.ann]\nmodel = \"script/replies.yaml\"\n[speech]\nengine = \"espeak\"\n",
     );
+    // The comments take their time: the clips of the first turn are made before them, and belong to what is forked.
     folder.write(
         "replies.yaml",
-        "replies:\n- {agent: slot-1, purpose: comment, reply: {targetSlotId: 2, comment: \"Yes.\", voice_profile: dry_precise}}\n\
-         - {purpose: comment, reply: {targetSlotId: 1, comment: \"No.\", voice_profile: dry_precise}}\n\
+        "replies:\n- {agent: slot-1, purpose: comment, delay: 2s, reply: {targetSlotId: 2, comment: \"Yes.\", voice_profile: dry_precise}}\n\
+         - {purpose: comment, delay: 2s, reply: {targetSlotId: 1, comment: \"No.\", voice_profile: dry_precise}}\n\
          - {reply: {text: \"Well.\", voice_profile: dry_precise}}\n",
     );
     let artifacts = folder.path("artifacts");
