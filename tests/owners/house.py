@@ -261,6 +261,23 @@ def request(server: Process, method: str, path: str, body: object = None, second
         connection.close()
 
 
+def first_event(server: Process, path: str, body: object, seconds: float = 20) -> tuple[int, dict]:
+    """The same for an event stream, of which the first event is the answer. The rest is not waited for."""
+    host, port = server.url.split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=seconds)
+    try:
+        connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+        response = connection.getresponse()
+        if "event-stream" not in response.getheader("content-type", ""):
+            return response.status, json.loads(response.read() or b"{}")
+        data = next((line[5:] for line in response if line.startswith(b"data:")), b"{}")
+        return response.status, json.loads(data)
+    except (OSError, http.client.HTTPException):
+        return 0, {}
+    finally:
+        connection.close()
+
+
 def get(server: Process, path: str, seconds: float = 20) -> tuple[int, dict]:
     return request(server, "GET", path, seconds=seconds)
 

@@ -17,26 +17,37 @@ from house import Checks, House, Process, counted, get, post, recorded, until
 from lab import REPLY, Lab, paid_twice
 from storm import kills_excuse
 
-KINDS = ("collaborate", "collaborate", "scene", "discussion")
+KINDS = ("collaborate", "scene", "discussion", "chorus", "call")
 PEOPLE = [{"role": "manager", "agent": "gpt"}, {"role": "specialist", "agent": "claude"}]
 
 
-def begin(here: House, server: Process, number: int) -> str:
-    """Begins the session with this number, which is the same in every run, and tells its id."""
+def attempt(here: House, server: Process, number: int) -> tuple[int, dict, str | None]:
+    """Begins the session with this number, which is the same in every run: the status, the answer, and its id."""
     kind = KINDS[number % len(KINDS)]
     marker, last = f"{kind}-{number}", 3 + number % 3
     if kind == "scene":
         status, answer = post(server, "/v1/scenes", here.scene(marker, marker, last - 1))
+    elif kind == "chorus":
+        status, answer = house.first_event(server, "/v1/chat", {"message": f"Name a cat. #{marker}:r1#", "seed": number})
+    elif kind == "call":
+        body = {"text": f"Name a cat. #{marker}:r1#", "target": "gpt", "mode": "single"}
+        status, answer = post(server, f"/v1/rooms/{marker}/messages", body)
     elif kind == "discussion":
         body = {"title": f"The roof #{marker}:r1#", "participants": PEOPLE, "maxRounds": 2}
         status, answer = post(server, "/api/discussions", body)
-        answer = {"sessionId": answer.get("project", {}).get("id")}
+        answer = answer | {"sessionId": answer.get("project", {}).get("id")}
     else:
         body = {"text": f"Name a cat. #{marker}:r{last}#", "mode": "collaborate"}
         status, answer = post(server, f"/v1/rooms/{marker}/messages", body)
-    if status not in (200, 201, 202) or not answer.get("sessionId"):
-        raise SystemExit(f"{marker} could not be begun: {status} {answer}")
-    return answer["sessionId"]
+    return status, answer, answer.get("sessionId")
+
+
+def begin(here: House, server: Process, number: int) -> str:
+    """The same where it has to begin."""
+    status, answer, session = attempt(here, server, number)
+    if status not in (200, 201, 202) or not session:
+        raise SystemExit(f"session {number} could not be begun: {status} {answer}")
+    return session
 
 
 def lines(server: Process, session: str) -> list[str]:
@@ -45,7 +56,7 @@ def lines(server: Process, session: str) -> list[str]:
     result = get(server, f"/v1/sessions/{session}")[1]
     text = lambda line: "" if line["kind"] == "event" else REPLY.sub("reply", line["text"])
     said = [f"{line['speaker']} ({line['kind']}): {text(line)}" for line in result["lines"]]
-    return [result["reason"], *(sorted(said) if "scene" in result["format"] else said)]
+    return [result["reason"], *(sorted(said) if result["format"] in ("scene", "chorus") else said)]
 
 
 def play(args, checks: Checks, lab: Lab, is_disturbed: bool) -> dict[int, list[str]]:

@@ -14,7 +14,7 @@ use crate::{
 pub enum CannotFork {
     #[error("the session has no record {0}: choose from 1 to {1}")]
     NoSuchRecord(Seq, Seq),
-    #[error("at record {0} the session is complete ({1}): choose an earlier one")]
+    #[error("with what was decided at record {0} the session is complete ({1}): choose an earlier one")]
     Complete(Seq, Reason),
     #[error(
         "the session was recorded by a newer Polylogue ({0} cannot be read here): choose an earlier record, or use that version"
@@ -68,9 +68,8 @@ pub fn fork(
     }
     conversation.check_change(&change)?;
     let follows = conversation.goes_on(&change);
-    let at = Seq(shared as u64);
     let mut fork = Fork { conversation, records: copy, now };
-    fork.record([Event::Forked { version: VERSION, from, at, change: change.clone() }]);
+    fork.record([Event::Forked { version: VERSION, from, at: Seq(shared as u64), change: change.clone() }]);
     fork.record(follows);
     let is_edited = edit.is_some();
     if let Some((edited, words)) = edit {

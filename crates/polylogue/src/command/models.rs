@@ -49,7 +49,9 @@ pub(crate) async fn pull(name: Option<&str>, from: Option<&Path>) -> Result<Exit
         Some((_, Some(path))) => pull_other(path, from).await?,
         Some((name, None)) => {
             let name = name.strip_prefix("local/").unwrap_or(name);
-            pull_offer(Offer::named(name).ok_or_else(|| unknown(name))?, from).await?;
+            let offer = Offer::named(name).ok_or_else(|| unknown(name))?;
+            pull_offer(offer, from).await?;
+            output::notice(format!("local/{} is here.", offer.name));
         }
         None => pull_offer(local::fitting(&cache::folder()), from).await?,
     }
@@ -61,16 +63,11 @@ const OTHER: &str = "hf:";
 
 async fn pull_offer(offer: &Offer, from: Option<&Path>) -> Result<(), Failure> {
     let folder = cache::folder();
-    let was_there = local::is_pulled(offer, &folder);
-    if !was_there {
+    if !local::is_pulled(offer, &folder) {
         output::notice(format!("Fetching {}, {} ({}, once)…", offer.name, offer.title, offer.size()));
     }
     // What is there is looked into as well.
-    cache::show(async |watch| local::pull(offer, from, &hugging_face(), &folder, watch).await).await?;
-    if !was_there {
-        output::notice(format!("local/{} is here.", offer.name));
-    }
-    Ok(())
+    cache::show(async |watch| local::pull(offer, from, &hugging_face(), &folder, watch).await).await
 }
 
 async fn pull_other(path: &str, from: Option<&Path>) -> Result<(), Failure> {
