@@ -1,0 +1,1 @@
+//! Signals between processes, through NATS.
