@@ -3,6 +3,7 @@
 mod claim;
 mod error;
 mod kept;
+mod letters;
 mod node;
 mod reading;
 mod room;
@@ -31,6 +32,7 @@ use tokio::{
 use self::{
     claim::{Claim, Claims},
     kept::Kept,
+    letters::InHand,
 };
 pub use self::{
     error::HubError,
@@ -40,7 +42,7 @@ use crate::{
     call::Retries,
     drive::{Command, Drive, Parting, Said},
     live::{Channels, Publisher, Subscription},
-    port::{JournalError, NodeId, Owned, Ports},
+    port::{JournalError, LetterId, NodeId, Owned, Ports, Signal, Topic},
     room::{Bell, Bells},
 };
 
@@ -87,6 +89,7 @@ struct Inner {
     is_leaving: AtomicBool,
     claims: Arc<Claims>,
     kept: Kept,
+    in_hand: InHand,
     channels: Arc<Channels>,
     bells: Arc<Bells>,
 }
@@ -116,6 +119,7 @@ impl Hub {
                 is_leaving: AtomicBool::new(false),
                 claims: Arc::new(Claims::new(settings.max_live)),
                 kept: Kept::default(),
+                in_hand: InHand::default(),
                 channels: Arc::default(),
                 bells: Arc::default(),
             }),
@@ -216,7 +220,10 @@ impl Hub {
 
     /// Has a session stopped that another process runs.
     async fn stop_elsewhere(&self, id: SessionId) -> Result<Reason, HubError> {
-        self.inner.ports.nodes.ask_to_stop(id).await?;
+        let ports = &self.inner.ports;
+        if let Some(owner) = ports.nodes.ask_to_stop(id).await? {
+            ports.signals.send(&Topic::Node(owner), Signal::Look);
+        }
         let mut conversation = self.conversation(id).await?;
         let asked = Instant::now();
         while asked.elapsed() < STOPPING {
@@ -260,11 +267,11 @@ impl Hub {
         origin: Origin,
     ) -> Result<(), HubError> {
         let mut known = session.into();
-        let id = known.id();
+        let (id, mut origin) = (known.id(), origin);
         for _ in 0..TRIES {
             let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin: origin.clone() };
             let was_running = self.is_running(id);
-            if let Some(heard) = self.tell(id, &input).await? {
+            if let Some(heard) = self.tell(id, &input).await {
                 return Ok(heard?);
             }
             if was_running {
@@ -275,6 +282,15 @@ impl Hub {
             match self.begin_with(std::mem::replace(&mut known, Known::Id(id)), input.clone()).await {
                 // Somebody's words have begun it in this moment: it hears now.
                 Err(HubError::Running) => {}
+                // With a key they can be said again, should it not be known whether they were heard.
+                Err(HubError::Elsewhere) => {
+                    let key = origin.key.get_or_insert_with(|| LetterId::random().to_string().into()).clone();
+                    let origin = Origin { key: Some(key), ..origin.clone() };
+                    let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin };
+                    if let Some(heard) = self.write_to_owner(id, &input, Seq::START, false).await? {
+                        return Ok(heard?);
+                    }
+                }
                 Err(HubError::Journal(JournalError::Fenced { .. })) => return self.too_late(id, who, input).await,
                 other => return other.map(|_| ()),
             }
@@ -294,26 +310,46 @@ impl Hub {
 
     /// Tells a session that runs here something, and what becomes of it once that is on disk. Nothing when no session
     /// has heard it.
-    async fn tell(&self, id: SessionId, input: &Input) -> Result<Option<Result<(), Rejected>>, HubError> {
-        let Some(commands) = self.inner.claims.commands(id) else { return Ok(None) };
+    async fn tell(&self, id: SessionId, input: &Input) -> Option<Result<(), Rejected>> {
+        let commands = self.inner.claims.commands(id)?;
         let (taken, heard) = oneshot::channel();
-        let is_sent = commands.send(Command::Say(Said { input: input.clone(), taken })).await.is_ok();
-        Ok(if is_sent { heard.await.ok() } else { None })
+        commands.send(Command::Say(Said { input: input.clone(), taken })).await.ok()?;
+        heard.await.ok()
     }
 
     /// Has the session's format decide this, where it lets others decide it: who takes part in a session that has
     /// not begun, what happens in the world of one that is being played.
     pub async fn propose(&self, session: impl Into<Known>, decision: Decision) -> Result<(), HubError> {
-        let conversation = self.read(session.into()).await?;
-        let id = conversation.stage().setup().id;
-        let input = Input::Proposed { decision };
-        // One that has only just begun to wait lets go in a moment.
-        if conversation.stage().is_waiting() {
-            self.wait(id).await?;
-        } else if let Some(heard) = self.tell(id, &input).await? {
-            return Ok(heard?);
+        let mut known = session.into();
+        let id = known.id();
+        let input = Input::Proposed { decision: decision.clone() };
+        // The place from which on another process may have decided it.
+        let mut written_after = None;
+        for _ in 0..TRIES {
+            let conversation = self.read(std::mem::replace(&mut known, Known::Id(id))).await?;
+            if let Some(after) = written_after
+                && self.has_decided(id, after, &decision).await?
+            {
+                return Ok(());
+            }
+            // One that has only just begun to wait lets go in a moment.
+            if conversation.stage().is_waiting() {
+                self.wait(id).await?;
+            } else if let Some(heard) = self.tell(id, &input).await {
+                return Ok(heard?);
+            }
+            let head = conversation.stage().head();
+            match self.begin_with(conversation.into(), input.clone()).await {
+                Err(HubError::Elsewhere) => {}
+                other => return other.map(|_| ()),
+            }
+            let is_again = written_after.is_some();
+            let after = *written_after.get_or_insert(head);
+            if let Some(heard) = self.write_to_owner(id, &input, after, is_again).await? {
+                return Ok(heard?);
+            }
         }
-        self.begin_with(conversation.into(), input).await.map(|_| ())
+        Err(HubError::Running)
     }
 
     /// A person's words to a session that is over, where its format begins again with them, and what is different

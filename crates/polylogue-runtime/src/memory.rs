@@ -231,13 +231,13 @@ impl Letters for MemoryJournal {
         Ok(Some(to))
     }
 
-    async fn letters(&self, node: NodeId) -> Result<Vec<Posted>, JournalError> {
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
         let (kept, now) = (self.lock(), Instant::now());
         let is_theirs = |letter: &&KeptLetter| {
             let session = kept.sessions.get(&letter.posted.letter.session);
             letter.answer.is_none() && letter.until > now && session.is_some_and(|session| session.owner == Some(node))
         };
-        Ok(kept.letters.iter().filter(is_theirs).map(|letter| letter.posted.clone()).collect())
+        Ok(kept.letters.iter().filter(is_theirs).take(limit).map(|letter| letter.posted.clone()).collect())
     }
 
     async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {

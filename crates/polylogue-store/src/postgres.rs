@@ -176,8 +176,8 @@ impl Letters for PostgresJournal {
         self.with(move |connection| Box::pin(async move { letters::post(connection, &letter, lifetime).await })).await
     }
 
-    async fn letters(&self, node: NodeId) -> Result<Vec<Posted>, JournalError> {
-        self.with(move |connection| Box::pin(letters::to(connection, node))).await
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.with(move |connection| Box::pin(letters::to(connection, node, rows(limit)))).await
     }
 
     async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {

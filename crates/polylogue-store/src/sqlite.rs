@@ -180,8 +180,8 @@ impl Letters for SqliteJournal {
         self.write(move |connection| letters::post(connection, &locks, &letter, lifetime).map_err(failed)).await
     }
 
-    async fn letters(&self, node: NodeId) -> Result<Vec<Posted>, JournalError> {
-        self.readers.with(move |connection| letters::to(connection, node).map_err(failed)).await
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.readers.with(move |connection| letters::to(connection, node, limit).map_err(failed)).await
     }
 
     async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {

@@ -153,8 +153,8 @@ impl Letters for FromDisk {
         self.reopened().await.post(letter, lifetime).await
     }
 
-    async fn letters(&self, node: NodeId) -> Result<Vec<Posted>, JournalError> {
-        self.reopened().await.letters(node).await
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.reopened().await.letters(node, limit).await
     }
 
     async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {

@@ -20,12 +20,13 @@ pub(super) async fn the_owner_finds_a_letter_until_it_is_answered(store: &dyn St
         let posted = store.post(letter(n as u8, session, content), LONG).await;
         assert_eq!(posted, Ok(Some(HERE)), "who it is for");
     }
-    let found = store.letters(HERE).await.expect("letters");
+    let found = store.letters(HERE, 9).await.expect("letters");
     let expected: Vec<Letter> =
         [(0, id(1)), (1, id(2)), (2, id(1))].map(|(n, session)| letter(n, session, contents[usize::from(n)])).into();
     assert_eq!(found.iter().map(|posted| posted.letter.clone()).collect::<Vec<_>>(), expected, "the oldest first");
     assert!(found.iter().all(|posted| posted.to == HERE));
-    assert_eq!(store.letters(THERE).await, Ok(vec![]), "nobody else does");
+    assert_eq!(store.letters(HERE, 2).await.map(|found| found.len()), Ok(2), "no more than wanted");
+    assert_eq!(store.letters(THERE, 9).await, Ok(vec![]), "nobody else does");
 
     assert_eq!(store.fate(name(1)).await, Ok(Fate::Unanswered));
     store.answer(name(1), "taken").await.expect("it is there");
@@ -64,9 +65,9 @@ pub(super) async fn the_next_owner_finds_what_was_not_answered(store: &dyn Store
     }
     store.answer(name(1), "taken").await.expect("it is there");
     store.depart(HERE).await.expect("it was known");
-    assert_eq!(store.letters(HERE).await, Ok(vec![]));
+    assert_eq!(store.letters(HERE, 9).await, Ok(vec![]));
     assert_eq!(store.take_over(THERE, 9).await.expect("a session").len(), 1);
-    let found = store.letters(THERE).await.expect("letters");
+    let found = store.letters(THERE, 9).await.expect("letters");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].letter.id, found[0].to), (name(2), HERE), "it is told whom it was written to");
 }
@@ -100,7 +101,7 @@ async fn owned_here(store: &dyn Store, sessions: &[SessionId]) {
 }
 
 async fn names(store: &dyn Store, node: NodeId) -> Vec<LetterId> {
-    store.letters(node).await.expect("letters").into_iter().map(|posted| posted.letter.id).collect()
+    store.letters(node, 9).await.expect("letters").into_iter().map(|posted| posted.letter.id).collect()
 }
 
 fn letter(n: u8, session: SessionId, content: &str) -> Letter {

@@ -74,8 +74,8 @@ pub trait Letters: Send + Sync {
     /// Letters whose time is up are removed.
     async fn post(&self, letter: Letter, lifetime: Duration) -> Result<Option<NodeId>, JournalError>;
 
-    /// The letters to sessions that this node owns which nobody has answered, the oldest first.
-    async fn letters(&self, node: NodeId) -> Result<Vec<Posted>, JournalError>;
+    /// The letters to sessions that this node owns which nobody has answered, the oldest first, at most `limit`.
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError>;
 
     /// Answers a letter. Only the first answer counts, and one to a letter that is gone counts for nothing. What was in
     /// the letter is not kept.

@@ -105,6 +105,11 @@ impl Signalled {
         Signalled { signals, _subscription: Box::new(subscription) }
     }
 
+    /// Forgets what has come in, for somebody who is about to look anyway.
+    pub fn drain(&mut self) {
+        while self.signals.try_recv().is_ok() {}
+    }
+
     /// The next signal. Where none can come any more this waits for ever, as for one that was lost.
     pub async fn next(&mut self) -> Signal {
         match self.signals.recv().await {

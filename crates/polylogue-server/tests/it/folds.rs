@@ -106,8 +106,8 @@ impl Letters for Counted {
         self.store.post(letter, lifetime).await
     }
 
-    async fn letters(&self, node: NodeId) -> Result<Vec<Posted>, JournalError> {
-        self.store.letters(node).await
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.store.letters(node, limit).await
     }
 
     async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {

@@ -25,15 +25,15 @@ pub(super) async fn post(connection: &Object, letter: &Letter, lifetime: Duratio
     Ok(owner.map(|row| value::to_node(row.get(0))))
 }
 
-pub(super) async fn to(connection: &Object, node: NodeId) -> Result<Vec<Posted>, Problem> {
+pub(super) async fn to(connection: &Object, node: NodeId, limit: i64) -> Result<Vec<Posted>, Problem> {
     let select = connection
         .prepare_cached(
             "SELECT letters.id, session_id, content, letters.owner
              FROM letters JOIN sessions ON sessions.id = session_id
-             WHERE sessions.owner = $1 AND answer IS NULL AND until > clock_timestamp() ORDER BY n",
+             WHERE sessions.owner = $1 AND answer IS NULL AND until > clock_timestamp() ORDER BY n LIMIT $2",
         )
         .await?;
-    Ok(connection.query(&select, &[&value::node(node)]).await?.iter().map(posted).collect())
+    Ok(connection.query(&select, &[&value::node(node), &limit]).await?.iter().map(posted).collect())
 }
 
 fn posted(row: &Row) -> Posted {

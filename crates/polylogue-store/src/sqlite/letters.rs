@@ -10,6 +10,7 @@ use super::{
     locks::Locks,
     nodes::{self, NOW},
 };
+use crate::list::rows;
 
 pub(super) fn post(
     connection: &mut Connection,
@@ -40,12 +41,12 @@ pub(super) fn post(
     Ok(to)
 }
 
-pub(super) fn to(connection: &Connection, node: NodeId) -> rusqlite::Result<Vec<Posted>> {
+pub(super) fn to(connection: &Connection, node: NodeId, limit: usize) -> rusqlite::Result<Vec<Posted>> {
     let mut select = connection.prepare_cached(&format!(
         "SELECT letters.id, session, content, letters.owner FROM letters JOIN sessions ON sessions.id = session
-         WHERE sessions.owner = ?1 AND answer IS NULL AND until > {NOW} ORDER BY n"
+         WHERE sessions.owner = ?1 AND answer IS NULL AND until > {NOW} ORDER BY n LIMIT ?2"
     ))?;
-    let posted = select.query_map([node.as_bytes()], |row| {
+    let posted = select.query_map(params![node.as_bytes(), rows(limit)], |row| {
         let content: String = row.get(2)?;
         let (id, session) = (LetterId::from_bytes(row.get(0)?), SessionId::from_bytes(row.get(1)?));
         Ok(Posted { letter: Letter { id, session, content: content.into() }, to: NodeId::from_bytes(row.get(3)?) })

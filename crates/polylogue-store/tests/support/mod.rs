@@ -100,8 +100,8 @@ impl Letters for TwoNodes {
         self.node().post(letter, lifetime).await
     }
 
-    async fn letters(&self, node: NodeId) -> Result<Vec<Posted>, JournalError> {
-        self.node().letters(node).await
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.node().letters(node, limit).await
     }
 
     async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {
