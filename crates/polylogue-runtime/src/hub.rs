@@ -10,7 +10,7 @@ mod room;
 
 use std::{
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -41,7 +41,7 @@ pub use self::{
 use crate::{
     call::Retries,
     drive::{Command, Drive, Parting, Said},
-    live::{Channels, Publisher, Subscription},
+    live::{Channels, Publisher, Subscription, Task},
     port::{JournalError, LetterId, NodeId, Owned, Ports, Signal, Topic},
     room::{Bell, Bells},
 };
@@ -91,6 +91,8 @@ struct Inner {
     kept: Kept,
     in_hand: InHand,
     channels: Arc<Channels>,
+    /// Hears what others want of all nodes.
+    wanting: OnceLock<Task>,
     bells: Arc<Bells>,
 }
 
@@ -109,6 +111,7 @@ impl std::fmt::Debug for Hub {
 impl Hub {
     /// Must be used inside a tokio runtime: sessions run as its tasks.
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
+        let channels = Arc::new(Channels::new(ports.signals.clone()));
         Hub {
             inner: Arc::new(Inner {
                 ports,
@@ -120,7 +123,8 @@ impl Hub {
                 claims: Arc::new(Claims::new(settings.max_live)),
                 kept: Kept::default(),
                 in_hand: InHand::default(),
-                channels: Arc::default(),
+                channels,
+                wanting: OnceLock::new(),
                 bells: Arc::default(),
             }),
         }
@@ -465,7 +469,7 @@ impl Hub {
     }
 
     fn run(&self, conversation: Conversation, mut claim: Claim) {
-        claim.runs(conversation.stage().setup().room.as_ref().map(|call| call.room.clone()));
+        claim.runs();
         let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
         let drive = Drive::new(conversation, ports, self.inner.node, retries, publisher);

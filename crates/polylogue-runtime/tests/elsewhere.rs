@@ -4,6 +4,8 @@
 mod letters;
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod support;
+#[path = "elsewhere/watching.rs"]
+mod watching;
 
 use std::sync::Arc;
 

@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{
     drive::Command,
-    port::{JournalError, Owned, Signalled, Topic},
+    live::{Channels, Task},
+    port::{JournalError, Owned, Signal, Signalled, Topic},
 };
 
 /// How often a node looks what is wanted of it, and what others have left.
@@ -94,6 +95,8 @@ impl Hub {
         if !inner.stays_known.swap(true, Ordering::SeqCst) {
             let signalled = inner.ports.signals.listen(Topic::Node(inner.node));
             tokio::spawn(stay_known(Arc::downgrade(inner), inner.claims.clone(), signalled));
+            let (wanted, channels) = (inner.ports.signals.listen(Topic::Nodes), inner.channels.clone());
+            inner.wanting.get_or_init(|| Task::spawn(hear_what_is_wanted(wanted, channels)));
         }
         Ok(())
     }
@@ -192,6 +195,15 @@ struct Taken {
     sessions: Vec<SessionId>,
     /// Whether there were places for all that was left.
     is_all: bool,
+}
+
+/// Has the words of sessions here sent to where they are wanted.
+async fn hear_what_is_wanted(mut wanted: Signalled, channels: Arc<Channels>) {
+    loop {
+        if let Signal::Wanted { session } = wanted.next().await {
+            channels.wanted(session);
+        }
+    }
 }
 
 /// Why a node does something now.
