@@ -225,13 +225,19 @@ impl Hub {
     /// Has a session stopped that another process runs.
     async fn stop_elsewhere(&self, id: SessionId) -> Result<Reason, HubError> {
         let ports = &self.inner.ports;
+        let mut news = ports.signals.listen(Topic::Session(id));
         if let Some(owner) = ports.nodes.ask_to_stop(id).await? {
             ports.signals.send(&Topic::Node(owner), Signal::Look);
         }
         let mut conversation = self.conversation(id).await?;
         let asked = Instant::now();
         while asked.elapsed() < STOPPING {
-            sleep(LOOK).await;
+            tokio::select! {
+                _ = news.next() => {}
+                () = sleep(LOOK) => {}
+            }
+            // Words that are still being written are no news.
+            news.drain();
             conversation = self.caught_up(conversation).await?;
             if let Some(reason) = conversation.stage().ended() {
                 return Ok(reason);
