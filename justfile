@@ -9,7 +9,7 @@ test:
 
 # Quick: the tests alone.
 nextest *ARGS:
-    scripts/postgres.sh run cargo nextest run {{ARGS}}
+    scripts/postgres.sh run scripts/nats.sh run cargo nextest run {{ARGS}}
 
 lint:
     cargo fmt --all --check
@@ -37,7 +37,7 @@ packages:
 
 # Look at changed snapshots and keep them.
 accept:
-    INSTA_UPDATE=always scripts/postgres.sh run cargo nextest run
+    INSTA_UPDATE=always scripts/postgres.sh run scripts/nats.sh run cargo nextest run
 
 # Build the page into web/dist, which the binary embeds.
 page:

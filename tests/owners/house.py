@@ -87,14 +87,16 @@ class Process:
 
 
 class House:
-    def __init__(self, lab: Lab, binary: str, max_sessions: int = 1000, store: pathlib.Path | None = None):
+    def __init__(self, lab: Lab, binary: str, max_sessions: int = 1000, store: pathlib.Path | None = None, nats: str = ""):
         self.lab, self.binary = lab, binary
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="polylogue-owners-"))
         self.store = (store or self.folder) / "polylogue.db"
         postgres = os.environ.get("OWNERS_POSTGRES")
         # On PostgreSQL every house has a schema of its own, and a process that is gone is noticed when its lease is over.
         self.url = f"{postgres}?schema=owners_{os.urandom(6).hex()}" if postgres else f"sqlite:{self.store}"
-        self.cluster = "[cluster]\nlease_seconds = 3" if postgres else ""
+        self.cluster = "[cluster]\nlease_seconds = 3" if postgres else "[cluster]"
+        if nats:
+            self.cluster += f'\nnats = "{nats}"'
         self.artifacts, self.scenes = self.folder / "artifacts", self.folder / "scenes"
         self.processes: list[Process] = []
         cast = self.folder / "cast"

@@ -1,6 +1,6 @@
 //! What a session is set up with: format, cast, limits, seed. Recorded once, as the journal's first event.
 
-use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -270,7 +270,7 @@ impl Limits {
             ("call_max_seconds", self.call_max_seconds),
         ] {
             if value == 0 {
-                return Err(BadSetup::ZeroLimit(limit));
+                return Err(BadSetup::ZeroLimit(limit.into()));
             }
         }
         Ok(())
@@ -373,7 +373,7 @@ pub struct Recast {
     pub is_small: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum BadSetup {
     #[error("`{0}` names no model: write provider/model, for example openai/gpt-4o")]
     Model(String),
@@ -397,7 +397,7 @@ pub enum BadSetup {
     #[error("{}", .0.join("; "))]
     Settings(Vec<String>),
     #[error("the limit {0} is 0: nothing could be said within it")]
-    ZeroLimit(&'static str),
+    ZeroLimit(Cow<'static, str>),
     #[error("the template `{name}` does not compile: {problem}")]
     Template { name: String, problem: String },
     #[error("there is no template called `{0}`: the templates are {1}")]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     ask::Ask,
     event::{CallFailure, Drafts, Origin},
@@ -104,8 +106,8 @@ pub struct Cut {
     pub usage: Option<Usage>,
 }
 
-/// An input that changes nothing, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// An input that changes nothing, and why. It can be sent to the process that the input came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Rejected {
     #[error("the session has ended ({0})")]
     Ended(Reason),

@@ -1,6 +1,7 @@
 //! What every implementation of a port does alike, as checks that panic with what was different.
 
 pub mod example;
+mod letters;
 mod list;
 mod memories;
 mod nodes;
@@ -42,6 +43,11 @@ pub async fn nodes(open: impl AsyncFn() -> Arc<dyn Store>) {
     nodes::who_leaves_in_good_order_was_not_ended_by_a_session(&*open().await).await;
     nodes::what_has_ended_is_owned_until_it_is_given_up(&*open().await).await;
     nodes::the_owner_hears_that_it_is_to_stop(&*open().await).await;
+    letters::the_owner_finds_a_letter_until_it_is_answered(&*open().await).await;
+    letters::nothing_is_left_for_nobody(&*open().await).await;
+    letters::the_next_owner_finds_what_was_not_answered(&*open().await).await;
+    letters::a_letter_lasts_for_its_time(&*open().await).await;
+    letters::a_session_takes_its_letters_with_it(&*open().await).await;
 }
 
 async fn journal(open: &impl AsyncFn() -> Arc<dyn Store>) {

@@ -3,13 +3,14 @@
 mod claim;
 mod error;
 mod kept;
+mod letters;
 mod node;
 mod reading;
 mod room;
 
 use std::{
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -31,6 +32,7 @@ use tokio::{
 use self::{
     claim::{Claim, Claims},
     kept::Kept,
+    letters::InHand,
 };
 pub use self::{
     error::HubError,
@@ -39,8 +41,8 @@ pub use self::{
 use crate::{
     call::Retries,
     drive::{Command, Drive, Parting, Said},
-    live::{Channels, Publisher, Subscription},
-    port::{JournalError, NodeId, Owned, Ports},
+    live::{Channels, Publisher, Subscription, Task},
+    port::{JournalError, LetterId, NodeId, Owned, Ports, Signal, Topic},
     room::{Bell, Bells},
 };
 
@@ -87,7 +89,10 @@ struct Inner {
     is_leaving: AtomicBool,
     claims: Arc<Claims>,
     kept: Kept,
+    in_hand: InHand,
     channels: Arc<Channels>,
+    /// Hears what others want of all nodes.
+    wanting: OnceLock<Task>,
     bells: Arc<Bells>,
 }
 
@@ -106,6 +111,7 @@ impl std::fmt::Debug for Hub {
 impl Hub {
     /// Must be used inside a tokio runtime: sessions run as its tasks.
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
+        let channels = Arc::new(Channels::new(ports.signals.clone()));
         Hub {
             inner: Arc::new(Inner {
                 ports,
@@ -116,7 +122,9 @@ impl Hub {
                 is_leaving: AtomicBool::new(false),
                 claims: Arc::new(Claims::new(settings.max_live)),
                 kept: Kept::default(),
-                channels: Arc::default(),
+                in_hand: InHand::default(),
+                channels,
+                wanting: OnceLock::new(),
                 bells: Arc::default(),
             }),
         }
@@ -216,11 +224,20 @@ impl Hub {
 
     /// Has a session stopped that another process runs.
     async fn stop_elsewhere(&self, id: SessionId) -> Result<Reason, HubError> {
-        self.inner.ports.nodes.ask_to_stop(id).await?;
+        let ports = &self.inner.ports;
+        let mut news = ports.signals.listen(Topic::Session(id));
+        if let Some(owner) = ports.nodes.ask_to_stop(id).await? {
+            ports.signals.send(&Topic::Node(owner), Signal::Look);
+        }
         let mut conversation = self.conversation(id).await?;
         let asked = Instant::now();
         while asked.elapsed() < STOPPING {
-            sleep(LOOK).await;
+            tokio::select! {
+                _ = news.next() => {}
+                () = sleep(LOOK) => {}
+            }
+            // Words that are still being written are no news.
+            news.drain();
             conversation = self.caught_up(conversation).await?;
             if let Some(reason) = conversation.stage().ended() {
                 return Ok(reason);
@@ -260,11 +277,11 @@ impl Hub {
         origin: Origin,
     ) -> Result<(), HubError> {
         let mut known = session.into();
-        let id = known.id();
+        let (id, mut origin) = (known.id(), origin);
         for _ in 0..TRIES {
             let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin: origin.clone() };
             let was_running = self.is_running(id);
-            if let Some(heard) = self.tell(id, &input).await? {
+            if let Some(heard) = self.tell(id, &input).await {
                 return Ok(heard?);
             }
             if was_running {
@@ -275,6 +292,15 @@ impl Hub {
             match self.begin_with(std::mem::replace(&mut known, Known::Id(id)), input.clone()).await {
                 // Somebody's words have begun it in this moment: it hears now.
                 Err(HubError::Running) => {}
+                // With a key they can be said again, should it not be known whether they were heard.
+                Err(HubError::Elsewhere) => {
+                    let key = origin.key.get_or_insert_with(|| LetterId::random().to_string().into()).clone();
+                    let origin = Origin { key: Some(key), ..origin.clone() };
+                    let input = Input::HumanSaid { who: who.clone(), text: text.clone(), origin };
+                    if let Some(heard) = self.write_to_owner(id, &input, Seq::START, false).await? {
+                        return Ok(heard?);
+                    }
+                }
                 Err(HubError::Journal(JournalError::Fenced { .. })) => return self.too_late(id, who, input).await,
                 other => return other.map(|_| ()),
             }
@@ -294,26 +320,46 @@ impl Hub {
 
     /// Tells a session that runs here something, and what becomes of it once that is on disk. Nothing when no session
     /// has heard it.
-    async fn tell(&self, id: SessionId, input: &Input) -> Result<Option<Result<(), Rejected>>, HubError> {
-        let Some(commands) = self.inner.claims.commands(id) else { return Ok(None) };
+    async fn tell(&self, id: SessionId, input: &Input) -> Option<Result<(), Rejected>> {
+        let commands = self.inner.claims.commands(id)?;
         let (taken, heard) = oneshot::channel();
-        let is_sent = commands.send(Command::Say(Said { input: input.clone(), taken })).await.is_ok();
-        Ok(if is_sent { heard.await.ok() } else { None })
+        commands.send(Command::Say(Said { input: input.clone(), taken })).await.ok()?;
+        heard.await.ok()
     }
 
     /// Has the session's format decide this, where it lets others decide it: who takes part in a session that has
     /// not begun, what happens in the world of one that is being played.
     pub async fn propose(&self, session: impl Into<Known>, decision: Decision) -> Result<(), HubError> {
-        let conversation = self.read(session.into()).await?;
-        let id = conversation.stage().setup().id;
-        let input = Input::Proposed { decision };
-        // One that has only just begun to wait lets go in a moment.
-        if conversation.stage().is_waiting() {
-            self.wait(id).await?;
-        } else if let Some(heard) = self.tell(id, &input).await? {
-            return Ok(heard?);
+        let mut known = session.into();
+        let id = known.id();
+        let input = Input::Proposed { decision: decision.clone() };
+        // The place from which on another process may have decided it.
+        let mut written_after = None;
+        for _ in 0..TRIES {
+            let conversation = self.read(std::mem::replace(&mut known, Known::Id(id))).await?;
+            if let Some(after) = written_after
+                && self.has_decided(id, after, &decision).await?
+            {
+                return Ok(());
+            }
+            // One that has only just begun to wait lets go in a moment.
+            if conversation.stage().is_waiting() {
+                self.wait(id).await?;
+            } else if let Some(heard) = self.tell(id, &input).await {
+                return Ok(heard?);
+            }
+            let head = conversation.stage().head();
+            match self.begin_with(conversation.into(), input.clone()).await {
+                Err(HubError::Elsewhere) => {}
+                other => return other.map(|_| ()),
+            }
+            let is_again = written_after.is_some();
+            let after = *written_after.get_or_insert(head);
+            if let Some(heard) = self.write_to_owner(id, &input, after, is_again).await? {
+                return Ok(heard?);
+            }
         }
-        self.begin_with(conversation.into(), input).await.map(|_| ())
+        Err(HubError::Running)
     }
 
     /// A person's words to a session that is over, where its format begins again with them, and what is different
@@ -429,7 +475,7 @@ impl Hub {
     }
 
     fn run(&self, conversation: Conversation, mut claim: Claim) {
-        claim.runs(conversation.stage().setup().room.as_ref().map(|call| call.room.clone()));
+        claim.runs();
         let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
         let drive = Drive::new(conversation, ports, self.inner.node, retries, publisher);

@@ -1,9 +1,12 @@
 //! What is happening now, for those who watch: records after they are on disk, and words as they arrive.
 //!
 //! Records are sent, and read again from the journal by whoever falls behind. Words are not sent: they are kept while
-//! they arrive (`arriving.rs`), and every watcher takes what it has not been told yet.
+//! they arrive (`arriving.rs`), and every watcher takes what it has not been told yet. A session that another process
+//! runs is watched in the same way: signals bring its words here (`forwarding.rs` there, `listening.rs` here).
 
 mod arriving;
+mod forwarding;
+mod listening;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -23,6 +26,7 @@ use polylogue_core::{
 };
 use tokio::{
     sync::{
+        Notify,
         broadcast::{
             self,
             error::{RecvError, TryRecvError},
@@ -32,10 +36,13 @@ use tokio::{
     time::sleep,
 };
 
-pub(crate) use self::arriving::Ear;
-use self::arriving::{Arriving, closed_by};
+pub(crate) use self::{arriving::Ear, listening::Task};
+use self::{
+    arriving::{Arriving, closed_by},
+    forwarding::Wanted,
+};
 use crate::{
-    port::{Deltas, Journal, JournalError},
+    port::{Deltas, Journal, JournalError, Signal, Signals, Topic},
     room::Bell,
 };
 
@@ -62,13 +69,20 @@ pub enum Published {
 /// How many records a watcher may fall behind before it has to read the journal again.
 const BACKLOG: usize = 16;
 
-/// How often a watcher looks into the journal of a session that nobody runs here: another process may write it.
+/// How often a watcher looks into the journal of a session that nobody runs here: another process may write it, and
+/// the signal that it does may be lost.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The channels of the sessions that are run or watched here.
-#[derive(Debug, Default)]
 pub(crate) struct Channels {
     channels: Mutex<HashMap<SessionId, Weak<Channel>>>,
+    signals: Arc<dyn Signals>,
+}
+
+impl std::fmt::Debug for Channels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Channels").field("channels", &self.lock().len()).finish_non_exhaustive()
+    }
 }
 
 /// What those who run a session tell those who watch it. It lasts for as long as anybody does either, so that who
@@ -79,17 +93,50 @@ struct Channel {
     session: SessionId,
     sender: broadcast::Sender<Arc<Record>>,
     publishers: AtomicUsize,
-    /// The asks that are open here.
-    open: Mutex<BTreeMap<AskId, Arriving>>,
-    /// Says that something has changed in them.
+    open: Mutex<Open>,
+    /// Says that something has changed in what is open.
     stirred: Arc<watch::Sender<()>>,
+    /// How far the journal has come, as another process says that runs the session.
+    news: watch::Sender<Seq>,
+    /// How many want to hear the words.
+    ears: AtomicUsize,
+    /// Says that somebody does who has come first.
+    first_ear: Arc<Notify>,
+    /// Hears what another process says of the session.
+    listening: Mutex<Option<Task>>,
+    /// Set while the words are wanted in another process.
+    wanted: Mutex<Option<Wanted>>,
     /// The call in a room that the session answers.
     call: OnceLock<RoomCall>,
 }
 
+/// What is being written.
+#[derive(Debug, Default)]
+struct Open {
+    asks: BTreeMap<AskId, Arriving>,
+    /// The last record that was published here: asks that are over by then are not among these.
+    head: Seq,
+    /// The last record that closed an ask, as far as anybody here has heard.
+    closed: Seq,
+    /// Where the asks are another process's: the last record that it had published when it sent them.
+    heard_at: Seq,
+}
+
 impl Channel {
-    fn open(&self) -> MutexGuard<'_, BTreeMap<AskId, Arriving>> {
+    fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listening(&self) -> MutexGuard<'_, Option<Task>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wanted(&self) -> MutexGuard<'_, Option<Wanted>> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_ears(&self) -> bool {
+        self.ears.load(Ordering::SeqCst) > 0
     }
 
     fn is_run(&self) -> bool {
@@ -98,6 +145,10 @@ impl Channel {
 }
 
 impl Channels {
+    pub(crate) fn new(signals: Arc<dyn Signals>) -> Channels {
+        Channels { channels: Mutex::default(), signals }
+    }
+
     fn of(self: &Arc<Self>, session: SessionId) -> Arc<Channel> {
         let mut channels = self.lock();
         if let Some(channel) = channels.get(&session).and_then(Weak::upgrade) {
@@ -110,10 +161,20 @@ impl Channels {
             publishers: AtomicUsize::new(0),
             open: Mutex::default(),
             stirred: Arc::default(),
+            news: watch::Sender::new(Seq::START),
+            ears: AtomicUsize::new(0),
+            first_ear: Arc::default(),
+            listening: Mutex::default(),
+            wanted: Mutex::default(),
             call: OnceLock::new(),
         });
         channels.insert(session, Arc::downgrade(&channel));
         channel
+    }
+
+    /// An ear at a session, wherever it runs.
+    pub(crate) fn ear(self: &Arc<Self>, session: SessionId) -> Ear {
+        Ear::new(self.of(session))
     }
 
     /// An ear at each session that is run here and answers in this room, with the call that it answers.
@@ -163,7 +224,7 @@ impl Drop for Publisher {
         // Nothing arrives here any more. Somebody may have begun anew since.
         let mut open = self.channel.open();
         if !self.channel.is_run() {
-            open.clear();
+            open.asks.clear();
         }
     }
 }
@@ -178,22 +239,30 @@ impl Publisher {
     }
 
     fn of(channel: Arc<Channel>, bell: Option<Bell>) -> Publisher {
-        channel.publishers.fetch_add(1, Ordering::SeqCst);
+        if channel.publishers.fetch_add(1, Ordering::SeqCst) == 0 {
+            // What another process was writing is void.
+            channel.open().asks.retain(|_, arriving| arriving.is_here());
+        }
         Publisher { channel, bell }
     }
 
     pub(crate) fn records(&self, records: Vec<Arc<Record>>) {
+        let Some(head) = records.last().map(|last| last.seq) else { return };
         let mut open = self.channel.open();
         for ask in records.iter().filter_map(|record| closed_by(&record.event)) {
-            open.remove(ask);
+            open.asks.remove(ask);
         }
+        open.head = head;
         drop(open);
         for record in records {
             // Nobody may be watching.
             let _ = self.channel.sender.send(record);
         }
+        let signals = &self.channel.channels.signals;
+        signals.send(&Topic::Session(self.channel.session), Signal::News { head });
         if let Some(bell) = &self.bell {
             bell.ring();
+            signals.send(&Topic::Room(bell.room().clone()), Signal::Look);
         }
     }
 
@@ -201,12 +270,12 @@ impl Publisher {
     pub(crate) fn arriving(&self, ask: &AskId, hearing: Option<Hearing>) -> Deltas {
         let stirred = self.channel.stirred.clone();
         let deltas = Deltas::new(move |_| stirred.send_modify(|()| {}));
-        self.channel.open().insert(ask.clone(), Arriving::new(deltas.clone(), hearing));
+        self.channel.open().asks.insert(ask.clone(), Arriving::new(deltas.clone(), hearing));
         deltas
     }
 
     pub(crate) fn waiting(&self, ask: &AskId, what: Option<&str>) {
-        if let Some(arriving) = self.channel.open().get_mut(ask) {
+        if let Some(arriving) = self.channel.open().asks.get_mut(ask) {
             arriving.waits_for = what.map(Into::into);
         }
         self.channel.stirred.send_modify(|()| {});
@@ -219,6 +288,7 @@ pub struct Subscription {
     journal: Arc<dyn Journal>,
     channel: Arc<Channel>,
     watch: broadcast::Receiver<Arc<Record>>,
+    news: watch::Receiver<Seq>,
     /// `None` for one who wants the records only.
     ear: Option<Ear>,
     after: Seq,
@@ -244,10 +314,10 @@ impl Subscription {
     pub(crate) fn new(journal: Arc<dyn Journal>, channels: &Arc<Channels>, session: SessionId, after: Seq) -> Self {
         // The watch begins before the journal is read, so that nothing falls between them.
         let channel = channels.of(session);
-        let watch = channel.sender.subscribe();
-        let ear = Some(Ear::new(channel.clone()));
+        let (watch, news) = (channel.sender.subscribe(), channel.news.subscribe());
+        let ear = Some(Ear::new(channel.clone()).after(after));
         let (read, is_caught_up, has_ended) = (VecDeque::new(), false, None);
-        Subscription { journal, channel, watch, ear, after, read, is_caught_up, has_ended }
+        Subscription { journal, channel, watch, news, ear, after, read, is_caught_up, has_ended }
     }
 
     /// The same without what passes and is not recorded.
@@ -271,6 +341,7 @@ impl Subscription {
             if self.has_ended == Some(true) {
                 return Ok(None);
             }
+            self.channel.listen_elsewhere();
             // What is recorded goes before what is being written.
             let record = match self.watch.try_recv() {
                 Err(TryRecvError::Empty) => {
@@ -280,6 +351,11 @@ impl Subscription {
                     tokio::select! {
                         biased;
                         record = self.watch.recv() => record.map_err(missed),
+                        // The channel is held here, so its sender is there.
+                        _ = self.news.changed() => {
+                            self.is_caught_up = *self.news.borrow_and_update() <= self.after;
+                            continue;
+                        }
                         () = stirred(&mut self.ear) => continue,
                         () = sleep(LOOK) => {
                             self.is_caught_up = self.channel.is_run();

@@ -17,8 +17,8 @@ use polylogue_core::{
 use tokio::time::Instant;
 
 use crate::port::{
-    Journal, JournalError, MAX_TAKEOVERS, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary,
-    Rooms, Search, Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, MAX_TAKEOVERS, Memories, NodeId, Nodes, Owned, Posted,
+    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
 };
 
 /// Journals that end with the process.
@@ -34,6 +34,15 @@ struct Kept {
     forgotten: BTreeSet<(SessionId, Seq)>,
     /// Until when each node is alive, if it says nothing before.
     nodes: BTreeMap<NodeId, Instant>,
+    /// The oldest first.
+    letters: Vec<KeptLetter>,
+}
+
+#[derive(Debug)]
+struct KeptLetter {
+    posted: Posted,
+    answer: Option<Arc<str>>,
+    until: Instant,
 }
 
 /// What was said in a room, in its order. Places are not given twice, also when a session was deleted.
@@ -117,13 +126,14 @@ impl Journal for MemoryJournal {
 
     async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
         let mut kept = self.lock();
-        let Kept { sessions, rooms, forgotten, nodes } = &mut *kept;
+        let Kept { sessions, rooms, forgotten, nodes, letters } = &mut *kept;
         let Some(known) = sessions.get(&session) else { return Ok(false) };
         if known.owner.is_some_and(|owner| is_alive(nodes, owner)) {
             return Err(JournalError::Owned);
         }
         sessions.remove(&session);
         forgotten.retain(|(whose, _)| *whose != session);
+        letters.retain(|letter| letter.posted.letter.session != session);
         rooms.values_mut().for_each(|room| room.log.retain(|entry| entry.session != session));
         Ok(true)
     }
@@ -196,17 +206,62 @@ impl Nodes for MemoryJournal {
         Ok(())
     }
 
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
-        if let Some(session) = self.lock().sessions.get_mut(&session).filter(|session| session.owner.is_some()) {
-            session.is_to_stop = true;
-        }
-        Ok(())
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
+        let mut kept = self.lock();
+        let Some(session) = kept.sessions.get_mut(&session) else { return Ok(None) };
+        session.is_to_stop |= session.owner.is_some();
+        Ok(session.owner)
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
         let kept = self.lock();
         let owner = kept.sessions.get(&session).and_then(|session| session.owner);
         Ok(owner.is_some_and(|owner| is_alive(&kept.nodes, owner)))
+    }
+}
+
+#[async_trait]
+impl Letters for MemoryJournal {
+    async fn post(&self, letter: Letter, lifetime: Duration) -> Result<Option<NodeId>, JournalError> {
+        let (mut kept, now) = (self.lock(), Instant::now());
+        kept.letters.retain(|letter| letter.until > now);
+        let owner = kept.sessions.get(&letter.session).and_then(|session| session.owner);
+        let Some(to) = owner.filter(|owner| is_alive(&kept.nodes, *owner)) else { return Ok(None) };
+        kept.letters.push(KeptLetter { posted: Posted { letter, to }, answer: None, until: now + lifetime });
+        Ok(Some(to))
+    }
+
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        let (kept, now) = (self.lock(), Instant::now());
+        let is_theirs = |letter: &&KeptLetter| {
+            let session = kept.sessions.get(&letter.posted.letter.session);
+            letter.answer.is_none() && letter.until > now && session.is_some_and(|session| session.owner == Some(node))
+        };
+        Ok(kept.letters.iter().filter(is_theirs).take(limit).map(|letter| letter.posted.clone()).collect())
+    }
+
+    async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {
+        let mut kept = self.lock();
+        let kept = kept.letters.iter_mut().find(|kept| kept.posted.letter.id == letter);
+        if let Some(letter) = kept.filter(|letter| letter.answer.is_none()) {
+            letter.answer = Some(answer.into());
+        }
+        Ok(())
+    }
+
+    async fn fate(&self, letter: LetterId) -> Result<Fate, JournalError> {
+        let kept = self.lock();
+        let kept = kept.letters.iter().find(|kept| kept.posted.letter.id == letter);
+        Ok(match kept.filter(|letter| letter.until > Instant::now()) {
+            None => Fate::Gone,
+            Some(KeptLetter { answer: None, .. }) => Fate::Unanswered,
+            Some(KeptLetter { answer: Some(answer), .. }) => Fate::Answered(answer.clone()),
+        })
+    }
+
+    async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
+        self.lock().letters.retain(|kept| kept.posted.letter.id != letter);
+        Ok(())
     }
 }
 

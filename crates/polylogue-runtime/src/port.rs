@@ -2,26 +2,31 @@
 
 mod clock;
 mod journal;
+mod letters;
 mod memories;
 mod model;
 mod nodes;
 mod rooms;
+mod signals;
 mod voice;
 
 use std::sync::Arc;
 
+use crate::nearby::Nearby;
 pub use clock::{Clock, SystemClock};
 pub use journal::{CastNames, Journal, JournalError, ListPlace, NoPlace, Search, Summary};
+pub use letters::{Fate, Letter, LetterId, Letters, Posted};
 pub use memories::Memories;
 pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
 pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};
 pub use rooms::{RoomListPlace, RoomRecord, RoomSummary, Rooms};
+pub use signals::{Signal, Signalled, Signals, Spoken, Topic, Words};
 pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};
 
 /// A store that keeps all that there is to keep.
-pub trait Store: Journal + Nodes + Rooms + Memories {}
+pub trait Store: Journal + Nodes + Letters + Rooms + Memories {}
 
-impl<S: Journal + Nodes + Rooms + Memories> Store for S {}
+impl<S: Journal + Nodes + Letters + Rooms + Memories> Store for S {}
 
 /// What the engine acts through.
 #[derive(Clone)]
@@ -30,14 +35,25 @@ pub struct Ports {
     pub voice: Arc<dyn Voice>,
     pub journal: Arc<dyn Journal>,
     pub nodes: Arc<dyn Nodes>,
+    pub letters: Arc<dyn Letters>,
     pub rooms: Arc<dyn Rooms>,
     pub clock: Arc<dyn Clock>,
+    pub signals: Arc<dyn Signals>,
 }
 
 impl Ports {
-    /// The ports of an engine that keeps everything in one store.
+    /// The ports of an engine that keeps everything in one store, and whose signals stay in the process.
     pub fn new(model: Arc<dyn Model>, voice: Arc<dyn Voice>, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Ports {
-        Ports { model, voice, journal: store.clone(), nodes: store.clone(), rooms: store, clock }
+        Ports {
+            model,
+            voice,
+            journal: store.clone(),
+            nodes: store.clone(),
+            letters: store.clone(),
+            rooms: store,
+            clock,
+            signals: Arc::new(Nearby::default()),
+        }
     }
 }
 

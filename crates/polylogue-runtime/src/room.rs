@@ -2,10 +2,10 @@
 //!
 //! A listener reads the room's order from the store and nothing else; a bell only says that there is more. So all
 //! hear the same in the same order, and nobody misses anything or hears it twice. Who wants to also hears the words
-//! that are being written by the sessions that run here.
+//! that are being written, here or in another process.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     future::pending,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -22,7 +22,7 @@ use tokio::{sync::watch, time::sleep};
 
 use crate::{
     live::{Channels, Ear, Published},
-    port::{Journal, JournalError, Ports, RoomRecord, Rooms},
+    port::{Journal, JournalError, Ports, RoomRecord, Rooms, Signalled, Topic},
 };
 
 /// The bells of the rooms that somebody listens to.
@@ -56,6 +56,10 @@ impl Bell {
         Bell { bells, room }
     }
 
+    pub(crate) fn room(&self) -> &RoomId {
+        &self.room
+    }
+
     pub(crate) fn ring(&self) {
         if let Some(bell) = self.bells.lock().get(&self.room) {
             bell.send_replace(());
@@ -83,23 +87,35 @@ struct Ears {
     channels: Arc<Channels>,
     room: RoomId,
     ears: BTreeMap<SessionId, (CallId, Ear)>,
+    /// Those of them that others run: they were met in the room and are not over.
+    elsewhere: BTreeSet<SessionId>,
 }
 
 impl Ears {
-    /// Has an ear at every session that runs here, and none at the others.
+    /// Has an ear at every session that runs here or was met in the room, and none at the others.
     fn gather(&mut self) {
-        self.ears.retain(|_, (_, ear)| ear.is_run());
+        self.ears.retain(|session, (_, ear)| ear.is_run() || self.elsewhere.contains(session));
         for (session, call, ear) in self.channels.in_room(&self.room) {
             self.ears.entry(session).or_insert((call.call_id, ear));
         }
+        for (_, ear) in self.elsewhere.iter().filter_map(|session| self.ears.get(session)) {
+            ear.listen_elsewhere();
+        }
     }
 
-    fn on(&mut self, session: SessionId, record: &Record) {
+    fn on(&mut self, session: SessionId, call: CallId, record: &Record) {
         if matches!(record.event, Event::Asked { .. }) && !self.ears.contains_key(&session) {
             self.gather();
+            if !self.ears.contains_key(&session) {
+                self.elsewhere.insert(session);
+                self.ears.insert(session, (call, self.channels.ear(session)));
+            }
         }
         if let Some((_, ear)) = self.ears.get_mut(&session) {
             ear.on(record);
+        }
+        if matches!(record.event, Event::Ended { .. }) {
+            self.elsewhere.remove(&session);
         }
     }
 
@@ -154,9 +170,6 @@ impl RoomReader {
 
     async fn events(&mut self, entry: &RoomRecord) -> Result<Vec<RoomEvent>, JournalError> {
         let RoomRecord { session, record, .. } = entry;
-        if let Some(ears) = &mut self.ears {
-            ears.on(*session, record);
-        }
         if let Some((stream, events)) = RoomStream::begin(record) {
             self.streams.insert(*session, stream);
             return Ok(events);
@@ -168,6 +181,9 @@ impl RoomReader {
                 None => return Ok(Vec::new()),
             },
         };
+        if let Some(ears) = &mut self.ears {
+            ears.on(*session, stream.session().call_id, record);
+        }
         let events = stream.on(record);
         // Should one that is over be resumed, it is met again.
         if !stream.session().is_over {
@@ -200,6 +216,8 @@ pub struct RoomSubscription {
     reader: RoomReader,
     channels: Arc<Channels>,
     bell: watch::Receiver<()>,
+    /// The bell of the same room in other processes.
+    signalled: Signalled,
     /// The number of the last event that was heard.
     heard: u64,
     read: VecDeque<(u64, RoomEvent)>,
@@ -224,9 +242,10 @@ impl RoomSubscription {
         room: RoomId,
         heard: u64,
     ) -> RoomSubscription {
-        let bell = bells.listen(&room);
+        let (bell, signalled) = (bells.listen(&room), ports.signals.listen(Topic::Room(room.clone())));
         let reader = RoomReader::new(ports, room, RoomEvent::place_before(heard));
-        RoomSubscription { reader, channels: channels.clone(), bell, heard, read: VecDeque::new(), is_caught_up: false }
+        let (channels, read, is_caught_up) = (channels.clone(), VecDeque::new(), false);
+        RoomSubscription { reader, channels, bell, signalled, heard, read, is_caught_up }
     }
 
     /// The next event and its number. A room does not end: this waits for as long as it takes.
@@ -242,8 +261,8 @@ impl RoomSubscription {
     /// The next event, or what passes while there is none.
     pub async fn next_live(&mut self) -> Result<RoomHeard, JournalError> {
         if self.reader.ears.is_none() {
-            let (channels, room, ears) = (self.channels.clone(), self.reader.room.clone(), BTreeMap::new());
-            self.reader.ears = Some(Ears { channels, room, ears });
+            let (channels, room) = (self.channels.clone(), self.reader.room.clone());
+            self.reader.ears = Some(Ears { channels, room, ears: BTreeMap::new(), elsewhere: BTreeSet::new() });
         }
         self.hear().await
     }
@@ -276,8 +295,9 @@ impl RoomSubscription {
                     }
                     self.is_caught_up = false;
                 }
+                _ = self.signalled.next() => self.is_caught_up = false,
                 () = stirred(&mut self.reader.ears) => {}
-                // Another process rings no bell here, so the journal is looked into from time to time.
+                // The bell of another process may not be heard here, so the journal is looked into from time to time.
                 () = sleep(LOOK) => self.is_caught_up = false,
             }
         }

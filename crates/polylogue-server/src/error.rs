@@ -132,7 +132,11 @@ impl From<HubError> for Refusal {
         let code = match &error {
             HubError::NoSuchSession(_) => Code::NotFound,
             HubError::Rejected(rejected) => of_rejected(rejected),
-            HubError::Running | HubError::NotRunning | HubError::Elsewhere | HubError::NotStopped => Code::Conflict,
+            HubError::Running
+            | HubError::NotRunning
+            | HubError::Elsewhere
+            | HubError::Unheard
+            | HubError::NotStopped => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Journal(error @ JournalError::Unavailable(_)) => return Refusal::unavailable(error),
             HubError::Busy(_) => Code::RateLimited,

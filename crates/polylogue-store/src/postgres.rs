@@ -9,6 +9,7 @@ mod connections;
 mod delete;
 mod discussion;
 mod group;
+mod letters;
 mod memories;
 mod nodes;
 mod problem;
@@ -32,8 +33,8 @@ use polylogue_core::{
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
-    Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
+    RoomRecord, RoomSummary, Rooms, Search, Summary,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -160,12 +161,36 @@ impl Nodes for PostgresJournal {
         self.with(move |connection| Box::pin(nodes::give_up(connection, node, session, head))).await
     }
 
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.with(move |connection| Box::pin(nodes::ask_to_stop(connection, session))).await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
         self.with(move |connection| Box::pin(nodes::is_owned(connection, session))).await
+    }
+}
+
+#[async_trait]
+impl Letters for PostgresJournal {
+    async fn post(&self, letter: Letter, lifetime: Duration) -> Result<Option<NodeId>, JournalError> {
+        self.with(move |connection| Box::pin(async move { letters::post(connection, &letter, lifetime).await })).await
+    }
+
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.with(move |connection| Box::pin(letters::to(connection, node, rows(limit)))).await
+    }
+
+    async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {
+        let answer = answer.to_owned();
+        self.with(move |connection| Box::pin(async move { letters::answer(connection, letter, &answer).await })).await
+    }
+
+    async fn fate(&self, letter: LetterId) -> Result<Fate, JournalError> {
+        self.with(move |connection| Box::pin(letters::fate(connection, letter))).await
+    }
+
+    async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
+        self.with(move |connection| Box::pin(letters::withdraw(connection, letter))).await
     }
 }
 

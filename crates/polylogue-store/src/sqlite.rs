@@ -6,6 +6,7 @@
 
 mod delete;
 mod discussion;
+mod letters;
 mod locks;
 mod memories;
 mod nodes;
@@ -26,8 +27,8 @@ use polylogue_core::{
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
-    Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
+    RoomRecord, RoomSummary, Rooms, Search, Summary,
 };
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
@@ -162,13 +163,38 @@ impl Nodes for SqliteJournal {
         self.write(move |connection| nodes::give_up(connection, node, session, head)).await
     }
 
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.write(move |connection| nodes::ask_to_stop(connection, session)).await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
         let locks = self.locks.clone();
         self.readers.with(move |connection| nodes::is_owned(connection, &locks, session)).await
+    }
+}
+
+#[async_trait]
+impl Letters for SqliteJournal {
+    async fn post(&self, letter: Letter, lifetime: Duration) -> Result<Option<NodeId>, JournalError> {
+        let locks = self.locks.clone();
+        self.write(move |connection| letters::post(connection, &locks, &letter, lifetime).map_err(failed)).await
+    }
+
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.readers.with(move |connection| letters::to(connection, node, limit).map_err(failed)).await
+    }
+
+    async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {
+        let answer = answer.to_owned();
+        self.write(move |connection| letters::answer(connection, letter, &answer).map_err(failed)).await
+    }
+
+    async fn fate(&self, letter: LetterId) -> Result<Fate, JournalError> {
+        self.readers.with(move |connection| letters::fate(connection, letter).map_err(failed)).await
+    }
+
+    async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
+        self.write(move |connection| letters::withdraw(connection, letter).map_err(failed)).await
     }
 }
 

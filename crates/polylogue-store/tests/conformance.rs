@@ -18,8 +18,8 @@ use polylogue_core::{
 use polylogue_runtime::{
     conformance,
     port::{
-        Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
-        Store, Summary,
+        Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
+        RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
     },
 };
 use polylogue_store::SqliteJournal;
@@ -138,12 +138,35 @@ impl Nodes for FromDisk {
         self.journal.read().await.give_up(node, session, head).await
     }
 
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.journal.read().await.ask_to_stop(session).await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
         self.journal.read().await.is_owned(session).await
+    }
+}
+
+#[async_trait]
+impl Letters for FromDisk {
+    async fn post(&self, letter: Letter, lifetime: Duration) -> Result<Option<NodeId>, JournalError> {
+        self.reopened().await.post(letter, lifetime).await
+    }
+
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.reopened().await.letters(node, limit).await
+    }
+
+    async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {
+        self.reopened().await.answer(letter, answer).await
+    }
+
+    async fn fate(&self, letter: LetterId) -> Result<Fate, JournalError> {
+        self.reopened().await.fate(letter).await
+    }
+
+    async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
+        self.reopened().await.withdraw(letter).await
     }
 }
 

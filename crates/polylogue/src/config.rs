@@ -13,6 +13,7 @@ use polylogue_providers::{
     CommandSettings, LocalSettings, OwnPrice, ProviderSettings, Settings,
     speech::{EngineName, ProfileSettings},
 };
+use polylogue_signals::NatsSettings;
 use serde::Deserialize;
 
 use crate::{failure::Failure, format::Moderator, osc::Sender};
@@ -69,9 +70,37 @@ impl Default for Store {
 pub(crate) struct Cluster {
     /// How long a process counts as alive after it has said so, and keeps what it runs.
     lease_seconds: Option<u64>,
+    /// The NATS servers through which processes tell each other what is new, separated by commas.
+    nats: Option<String>,
+    /// What the processes of one store call themselves there.
+    name: Option<String>,
+    /// The variables that hold the password of the user in the address, or a token.
+    nats_password_env: Option<String>,
+    nats_token_env: Option<String>,
 }
 
 impl Cluster {
+    /// The name where the file says none.
+    const NAME: &str = "polylogue";
+
+    /// How to reach NATS, where that is wanted. What a variable holds is read here, and is not in the file.
+    pub(crate) fn nats(&self, env: impl Fn(&str) -> Option<String>) -> Result<Option<NatsSettings>, Failure> {
+        let Some(servers) = &self.nats else { return Ok(None) };
+        let secret = |key: &str, variable: &Option<String>| match variable {
+            None => Ok(None),
+            Some(variable) => {
+                let missing = || Failure::config(format!("[cluster] {key}: the variable {variable} is not set"));
+                env(variable).map(Some).ok_or_else(missing)
+            }
+        };
+        Ok(Some(NatsSettings {
+            servers: servers.clone(),
+            name: self.name.as_deref().unwrap_or(Cluster::NAME).to_owned(),
+            password: secret("nats_password_env", &self.nats_password_env)?,
+            token: secret("nats_token_env", &self.nats_token_env)?,
+        }))
+    }
+
     /// On one machine the end of a process is noticed at once, and the lease is only for one that hangs; across
     /// machines it is how every end is noticed.
     pub(crate) fn lease(&self, store: &str) -> Result<Duration, Failure> {

@@ -14,6 +14,7 @@ use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
     port::{CallError, Journal, Memories, Model, Search, Store, Summary, SystemClock},
 };
+use polylogue_signals::Nats;
 
 use crate::{
     args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, osc::Playback, speech,
@@ -54,7 +55,11 @@ impl Engine {
         }
         let voice = Arc::new(speech::speaker(config));
         let ports = Ports::new(model, voice, store.clone(), Arc::new(SystemClock));
-        let ports = Ports { journal: journal.clone(), ..ports };
+        let mut ports = Ports { journal: journal.clone(), ..ports };
+        if let Some(nats) = config.cluster.nats(|name| std::env::var(name).ok())? {
+            let problem = |error| Failure::config(format!("[cluster] nats: {error}"));
+            ports.signals = Arc::new(Nats::connect(&nats).await.map_err(problem)?);
+        }
         let prices = prices(config, &models);
         let (hub, memories) = (Hub::new(ports, hub), store.clone());
         let guide = Guide::new(common, config);

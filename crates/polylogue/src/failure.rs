@@ -159,6 +159,7 @@ impl From<HubError> for Failure {
             HubError::Running
             | HubError::NotRunning
             | HubError::Elsewhere
+            | HubError::Unheard
             | HubError::NotStopped
             | HubError::Rejected(_) => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,

@@ -47,8 +47,9 @@ enum Entry {
 pub(crate) fn to_stderr(verbose: u8) {
     let level = match verbose {
         0 => None,
-        1 => Some("info"),
-        2 => Some("debug"),
+        // What the client of NATS says is said in our own words as well.
+        1 => Some("info,async_nats=error"),
+        2 => Some("debug,async_nats=error"),
         _ => Some("trace"),
     };
     let filter = EnvFilter::try_from_env("POLYLOGUE_LOG").ok().or_else(|| level.map(Into::into));

@@ -396,7 +396,7 @@ fn what_a_resume_or_a_fork_changes_is_held_to_the_bounds_of_a_setup() {
     for (change, problem) in [
         (Change { max_rounds: Some(u32::MAX), ..Change::default() }, BadSetup::Rounds(u32::MAX, Settings::MAX_ROUNDS)),
         (Change { max_rounds: Some(0), ..Change::default() }, BadSetup::Rounds(0, Settings::MAX_ROUNDS)),
-        (Change { limits: Some(zero), ..Change::default() }, BadSetup::ZeroLimit("max_seconds")),
+        (Change { limits: Some(zero), ..Change::default() }, BadSetup::ZeroLimit("max_seconds".into())),
     ] {
         let resumed = play.conversation.on(Input::ResumePressed { change: change.clone() });
         assert_eq!(resumed, Err(Rejected::BadSetup(problem.clone())));
@@ -430,7 +430,7 @@ fn a_setup_that_cannot_work_is_refused_before_anything_happens() {
             |setup| setup.cast = Cast::new(vec![agent("claude")], vec![]).unwrap(),
             BadSetup::settings("a collaboration is between two agents or more: name another with --between"),
         ),
-        (|setup| setup.limits.max_seconds = 0, BadSetup::ZeroLimit("max_seconds")),
+        (|setup| setup.limits.max_seconds = 0, BadSetup::ZeroLimit("max_seconds".into())),
     ];
     for (adjust, problem) in cases {
         assert_eq!(start(adjust), Some(problem));

@@ -195,8 +195,8 @@ pub(super) async fn the_owner_hears_that_it_is_to_stop(store: &dyn Store) {
     both_are_known(store).await;
     begin(store, id(1), HERE).await;
     begin(store, id(2), HERE).await;
-    store.ask_to_stop(id(2)).await.expect("it is known");
-    store.ask_to_stop(id(9)).await.expect("nothing happens");
+    assert_eq!(store.ask_to_stop(id(2)).await, Ok(Some(HERE)));
+    assert_eq!(store.ask_to_stop(id(9)).await, Ok(None), "nothing happens");
     let to_stop = |owned: Vec<Owned>| -> Vec<SessionId> {
         owned.iter().filter(|owned| owned.is_to_stop).map(|owned| owned.session).collect()
     };

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use polylogue_core::{id::SessionId, room::RoomId};
+use polylogue_core::id::SessionId;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch},
     time::Instant,
@@ -46,14 +46,8 @@ pub(super) struct Claims {
 struct Live {
     commands: mpsc::Sender<Command>,
     done: watch::Receiver<Done>,
-    /// Set once it runs.
-    running: Option<Running>,
-}
-
-#[derive(Debug)]
-struct Running {
-    since: Instant,
-    room: Option<RoomId>,
+    /// Since when it runs; set once it does.
+    running_since: Option<Instant>,
 }
 
 /// A place in the hub for one session, from before anything is waited for until its loop has ended.
@@ -108,7 +102,7 @@ impl Claims {
         }
         let (sender, commands) = mpsc::channel(COMMANDS);
         let (report, done) = watch::channel(None);
-        live.insert(session, Live { commands: sender, done, running: None });
+        live.insert(session, Live { commands: sender, done, running_since: None });
         self.claimed.notify_one();
         Ok(Claim { claims: self.clone(), session, commands, report, place })
     }
@@ -119,7 +113,7 @@ impl Claims {
 
     /// How many run.
     pub(super) fn running(&self) -> usize {
-        self.live().values().filter(|live| live.running.is_some()).count()
+        self.live().values().filter(|live| live.running_since.is_some()).count()
     }
 
     pub(super) fn commands(&self, session: SessionId) -> Option<mpsc::Sender<Command>> {
@@ -130,15 +124,9 @@ impl Claims {
         self.live().get(&session).map(|live| live.done.clone())
     }
 
-    /// The sessions that run here and answer in this room.
-    pub(super) fn in_room(&self, room: &RoomId) -> Vec<SessionId> {
-        let is_there = |live: &Live| live.running.as_ref().is_some_and(|running| running.room.as_ref() == Some(room));
-        self.live().iter().filter(|(_, live)| is_there(live)).map(|(session, _)| *session).collect()
-    }
-
     /// The sessions that have been running here since before this moment.
     pub(super) fn running_before(&self, moment: Instant) -> Vec<SessionId> {
-        let is_older = |live: &Live| live.running.as_ref().is_some_and(|running| running.since < moment);
+        let is_older = |live: &Live| live.running_since.is_some_and(|since| since < moment);
         self.live().iter().filter(|(_, live)| is_older(live)).map(|(session, _)| *session).collect()
     }
 
@@ -187,9 +175,9 @@ impl Claims {
 
 impl Claim {
     /// The session runs from now on.
-    pub(super) fn runs(&self, room: Option<RoomId>) {
+    pub(super) fn runs(&self) {
         if let Some(live) = self.claims.live().get_mut(&self.session) {
-            live.running = Some(Running { since: Instant::now(), room });
+            live.running_since = Some(Instant::now());
         }
     }
 

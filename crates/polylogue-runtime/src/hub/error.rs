@@ -10,8 +10,10 @@ pub enum HubError {
     NoSuchSession(SessionId),
     #[error("the session is running already")]
     Running,
-    #[error("another process runs the session: speak to it there, or wait until it has ended")]
+    #[error("another process runs the session: wait until it has ended, or stop it")]
     Elsewhere,
+    #[error("the process that runs the session has not answered: look whether this was heard before you send it again")]
+    Unheard,
     #[error("the session is not running: resume it first")]
     NotRunning,
     #[error("the process that runs the session has not stopped it yet: try again")]

@@ -10,7 +10,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use polylogue_core::{Input, id::SessionId, setup::Change};
 use tokio::{
     sync::OwnedSemaphorePermit,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep_until, timeout},
 };
 
 use super::{
@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{
     drive::Command,
-    port::{JournalError, Owned},
+    live::{Channels, Task},
+    port::{JournalError, Owned, Signal, Signalled, Topic},
 };
 
 /// How often a node looks what is wanted of it, and what others have left.
@@ -92,7 +93,10 @@ impl Hub {
             self.check_in().await?;
         }
         if !inner.stays_known.swap(true, Ordering::SeqCst) {
-            tokio::spawn(stay_known(Arc::downgrade(inner), inner.claims.clone()));
+            let signalled = inner.ports.signals.listen(Topic::Node(inner.node));
+            tokio::spawn(stay_known(Arc::downgrade(inner), inner.claims.clone(), signalled));
+            let (wanted, channels) = (inner.ports.signals.listen(Topic::Nodes), inner.channels.clone());
+            inner.wanting.get_or_init(|| Task::spawn(hear_what_is_wanted(wanted, channels)));
         }
         Ok(())
     }
@@ -182,7 +186,7 @@ impl Hub {
                 let _ = commands.try_send(Command::LookUp);
             }
         }
-        Ok(())
+        self.take_up_letters().await
     }
 }
 
@@ -193,19 +197,42 @@ struct Taken {
     is_all: bool,
 }
 
+/// Has the words of sessions here sent to where they are wanted.
+async fn hear_what_is_wanted(mut wanted: Signalled, channels: Arc<Channels>) {
+    loop {
+        if let Signal::Wanted { session } = wanted.next().await {
+            channels.wanted(session);
+        }
+    }
+}
+
+/// Why a node does something now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Beat,
+    /// A place has come free, which is for the next session that was left.
+    Freed,
+    /// Somebody wants something of its sessions.
+    Signalled,
+}
+
 /// Says that the process is alive and looks after its sessions, for as long as there is a hub. In a box, because it
 /// begins sessions, and to begin one leads back here.
-fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
+fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>, mut signalled: Signalled) -> BoxFuture<'static, ()> {
     async move {
         let mut is_all = true;
+        let mut beat = Instant::now() + BEAT;
         loop {
             // Who runs nothing need not be known.
             claims.anything_to_look_after().await;
-            // A place that comes free is for the next that was left.
-            let is_freed = tokio::select! {
-                () = sleep(BEAT) => false,
-                () = claims.freed(), if !is_all => true,
+            let why = tokio::select! {
+                () = sleep_until(beat) => Why::Beat,
+                () = claims.freed(), if !is_all => Why::Freed,
+                _ = signalled.next() => Why::Signalled,
             };
+            if why == Why::Beat {
+                beat = Instant::now() + BEAT;
+            }
             let Some(inner) = hub.upgrade() else { return };
             if inner.is_leaving.load(Ordering::SeqCst) {
                 return;
@@ -218,10 +245,14 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>) -> BoxFuture<'static, ()> {
             {
                 tracing::error!(%error, "this process cannot say that it is alive");
             }
-            if !is_freed && let Err(error) = hub.look_after().await {
-                tracing::debug!(%error, "what others want of the sessions here cannot be read");
+            if why != Why::Freed {
+                // What is signalled from now on is looked after later.
+                signalled.drain();
+                if let Err(error) = hub.look_after().await {
+                    tracing::debug!(%error, "what others want of the sessions here cannot be read");
+                }
             }
-            if claims.may_take_over() {
+            if why != Why::Signalled && claims.may_take_over() {
                 match hub.take_over().await {
                     Ok(taken) => is_all = taken.is_all,
                     Err(error) => tracing::debug!(%error, "what was left cannot be taken over"),

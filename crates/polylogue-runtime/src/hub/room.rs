@@ -1,15 +1,24 @@
 //! What the hub knows of rooms: who listens, what goes on, what was said lately.
 
 use polylogue_core::{
+    Timestamp,
     format::collaboration::{Quote, Recent, RoomEvent, RoomSession, RoomStream},
+    id::SessionId,
+    projection::Status,
     room::{RoomId, RoomPlace},
 };
 
 use super::{Hub, HubError};
-use crate::room::{RoomReader, RoomSubscription};
+use crate::{
+    port::Search,
+    room::{RoomReader, RoomSubscription},
+};
 
 /// Records of a room that are looked through at a time, from its end back.
 const STEP: u64 = 64;
+
+/// Sessions of a room that are listed at most.
+const MAX_SESSIONS: usize = 1_000;
 
 /// How far back anybody looks for what was said lately.
 const MAX_LOOK: u64 = 1_024;
@@ -64,22 +73,35 @@ impl Hub {
         Ok(recent.said())
     }
 
-    /// The sessions that answer in a room now, the oldest first.
+    /// The sessions that answer in a room now, here or in another process, the oldest first. One whose process is gone
+    /// is among them: another goes on with it in a moment.
     pub async fn sessions_in(&self, room: &RoomId) -> Result<Vec<RoomSession>, HubError> {
-        let ids = self.inner.claims.in_room(room);
-        let mut sessions = Vec::with_capacity(ids.len());
-        for id in ids {
-            let records = self.records(id).await?;
-            let Some((mut stream, _)) = RoomStream::begin(&records[0]) else { continue };
-            for record in &records[1..] {
-                stream.on(record);
-            }
-            // It may have ended since.
-            if !stream.session().is_over {
-                sessions.push((records[0].at, stream.session().clone()));
+        let mut sessions = Vec::new();
+        for status in [Status::Running, Status::Left] {
+            let search =
+                Search { room: Some(room.clone()), status: Some(status), limit: MAX_SESSIONS, ..Search::default() };
+            let found = self.inner.ports.journal.search(&search).await?;
+            for summary in found.iter().filter(|summary| !summary.is_left_alone()) {
+                sessions.extend(self.room_session(summary.id).await?);
             }
         }
         sessions.sort_by_key(|(at, session)| (*at, session.session_id));
+        // It may have been left between the two looks.
+        sessions.dedup_by_key(|(_, session)| session.session_id);
         Ok(sessions.into_iter().map(|(_, session)| session).collect())
+    }
+
+    /// A session as its room sees it, and when it began; nothing when it is over or gone by now.
+    async fn room_session(&self, id: SessionId) -> Result<Option<(Timestamp, RoomSession)>, HubError> {
+        let records = match self.records(id).await {
+            Err(HubError::NoSuchSession(_)) => return Ok(None),
+            records => records?,
+        };
+        let Some((mut stream, _)) = RoomStream::begin(&records[0]) else { return Ok(None) };
+        for record in &records[1..] {
+            stream.on(record);
+        }
+        let session = stream.session().clone();
+        Ok((!session.is_over).then_some((records[0].at, session)))
     }
 }

@@ -78,8 +78,9 @@ pub trait Nodes: Send + Sync {
     /// Gives up a session that the node owns, if nothing was recorded after `head`.
     async fn give_up(&self, node: NodeId, session: SessionId, head: Seq) -> Result<(), JournalError>;
 
-    /// Tells the owner of a session that it is to be stopped. Nothing happens where nobody owns it.
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError>;
+    /// Leaves word with the owner of a session that it is to be stopped, and tells who that is. Nothing happens where
+    /// nobody owns it.
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError>;
 
     /// Whether a node that is alive owns the session.
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError>;

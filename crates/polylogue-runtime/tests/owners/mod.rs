@@ -110,7 +110,7 @@ impl Nodes for NodesOf {
         self.0.store.give_up(node, session, head).await
     }
 
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.0.store.ask_to_stop(session).await
     }
 

@@ -22,8 +22,8 @@ use polylogue_core::{
 use polylogue_runtime::{
     MemoryJournal,
     port::{
-        Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
-        Summary,
+        Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
+        RoomRecord, RoomSummary, Rooms, Search, Summary,
     },
 };
 use serde_json::json;
@@ -91,12 +91,35 @@ impl Nodes for Counted {
         self.store.give_up(node, session, head).await
     }
 
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.store.ask_to_stop(session).await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
         self.store.is_owned(session).await
+    }
+}
+
+#[async_trait]
+impl Letters for Counted {
+    async fn post(&self, letter: Letter, lifetime: Duration) -> Result<Option<NodeId>, JournalError> {
+        self.store.post(letter, lifetime).await
+    }
+
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.store.letters(node, limit).await
+    }
+
+    async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {
+        self.store.answer(letter, answer).await
+    }
+
+    async fn fate(&self, letter: LetterId) -> Result<Fate, JournalError> {
+        self.store.fate(letter).await
+    }
+
+    async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
+        self.store.withdraw(letter).await
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) async fn delete(connection: &mut Object, session: SessionId) -> Resul
     }
     // Rows go before those that they refer to.
     views::remove(&transaction, session).await?;
-    for table in ["room_log", "forks", "journal"] {
+    for table in ["room_log", "forks", "letters", "journal"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_id = $1"), &[&id]).await?;
     }
     transaction.execute("DELETE FROM sessions WHERE id = $1", &[&id]).await?;

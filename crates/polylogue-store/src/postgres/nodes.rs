@@ -74,10 +74,10 @@ pub(super) async fn give_up(connection: &Object, node: NodeId, session: SessionI
     Ok(())
 }
 
-pub(super) async fn ask_to_stop(connection: &Object, session: SessionId) -> Result<(), Problem> {
-    let ask = "UPDATE sessions SET stop = true WHERE id = $1 AND owner IS NOT NULL";
-    connection.execute(ask, &[&value::session(session)]).await?;
-    Ok(())
+pub(super) async fn ask_to_stop(connection: &Object, session: SessionId) -> Result<Option<NodeId>, Problem> {
+    let ask = "UPDATE sessions SET stop = true WHERE id = $1 AND owner IS NOT NULL RETURNING owner";
+    let owner = connection.query_opt(ask, &[&value::session(session)]).await?;
+    Ok(owner.map(|row| value::to_node(row.get(0))))
 }
 
 pub(super) async fn is_owned(connection: &Object, session: SessionId) -> Result<bool, Problem> {

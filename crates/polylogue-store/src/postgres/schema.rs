@@ -6,7 +6,11 @@ use super::{address::Address, problem::Problem};
 use crate::OpenError;
 
 /// What brings a schema from one version to the next; the first makes version 1.
-const STEPS: &[&str] = &[include_str!("schema/1_journal.sql"), include_str!("schema/2_discussion.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1_journal.sql"),
+    include_str!("schema/2_discussion.sql"),
+    include_str!("schema/3_letters.sql"),
+];
 
 /// The version that this code reads and writes.
 const VERSION: u32 = STEPS.len() as u32;

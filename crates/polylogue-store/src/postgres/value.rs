@@ -6,7 +6,7 @@ use polylogue_core::{
     Timestamp,
     id::{PartId, Seq, SessionId},
 };
-use polylogue_runtime::port::NodeId;
+use polylogue_runtime::port::{LetterId, NodeId};
 use serde::Serialize;
 use serde_json::Value;
 use tokio_postgres::types::ToSql;
@@ -28,6 +28,18 @@ pub(super) fn part(id: PartId) -> Uuid {
 
 pub(super) fn node(id: NodeId) -> Uuid {
     Uuid::from_bytes(*id.as_bytes())
+}
+
+pub(super) fn letter(id: LetterId) -> Uuid {
+    Uuid::from_bytes(*id.as_bytes())
+}
+
+pub(super) fn to_letter(id: Uuid) -> LetterId {
+    LetterId::from_bytes(id.into_bytes())
+}
+
+pub(super) fn to_node(id: Uuid) -> NodeId {
+    NodeId::from_bytes(id.into_bytes())
 }
 
 pub(super) fn to_session(id: Uuid) -> SessionId {

@@ -40,6 +40,7 @@ fn remove(transaction: &Transaction<'_>, session: SessionId, key: i64) -> rusqli
     transaction.execute("DELETE FROM room_log WHERE record BETWEEN ?1 AND ?2", params![first, last])?;
     transaction.execute("DELETE FROM room_sessions WHERE session = ?1", [key])?;
     transaction.execute("DELETE FROM forks WHERE session = ?1", [key])?;
+    transaction.execute("DELETE FROM letters WHERE session = ?1", [session.as_bytes()])?;
     transaction.execute("DELETE FROM journal WHERE place BETWEEN ?1 AND ?2", params![first, last])?;
     transaction.execute("DELETE FROM sessions WHERE key = ?1", [key])?;
     Ok(())

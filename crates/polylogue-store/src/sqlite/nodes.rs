@@ -11,7 +11,7 @@ use super::{failed, locks::Locks};
 use crate::list::rows;
 
 /// The moment by the database's clock, in milliseconds.
-const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /// Sessions that nobody runs, and those that have ended and whose owner is gone before it gave them up; each part has
 /// its index. Whether an owner is alive is asked of the table alone: whoever uses this has buried those without a lock.
@@ -164,12 +164,11 @@ pub(super) fn give_up(
     Ok(())
 }
 
-pub(super) fn ask_to_stop(connection: &mut Connection, session: SessionId) -> Result<(), JournalError> {
+pub(super) fn ask_to_stop(connection: &mut Connection, session: SessionId) -> Result<Option<NodeId>, JournalError> {
     let mut ask = connection
-        .prepare_cached("UPDATE sessions SET stop = 1 WHERE id = ?1 AND owner IS NOT NULL")
+        .prepare_cached("UPDATE sessions SET stop = 1 WHERE id = ?1 AND owner IS NOT NULL RETURNING owner")
         .map_err(failed)?;
-    ask.execute([session.as_bytes()]).map_err(failed)?;
-    Ok(())
+    ask.query_row([session.as_bytes()], node).optional().map_err(failed)
 }
 
 pub(super) fn is_owned(connection: &Connection, locks: &Locks, session: SessionId) -> Result<bool, JournalError> {

@@ -10,6 +10,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/4_memories.sql"),
     include_str!("schema/5_nodes.sql"),
     include_str!("schema/6_list.sql"),
+    include_str!("schema/7_letters.sql"),
 ];
 
 /// The version that this code reads and writes.

@@ -16,8 +16,8 @@ use polylogue_core::{
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Journal, JournalError, Memories, NodeId, Nodes, Owned, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search,
-    Store, Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
+    RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
 };
 
 /// One store that is open twice, asked in turn.
@@ -85,12 +85,35 @@ impl Nodes for TwoNodes {
         self.node().give_up(node, session, head).await
     }
 
-    async fn ask_to_stop(&self, session: SessionId) -> Result<(), JournalError> {
+    async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.node().ask_to_stop(session).await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
         self.node().is_owned(session).await
+    }
+}
+
+#[async_trait]
+impl Letters for TwoNodes {
+    async fn post(&self, letter: Letter, lifetime: Duration) -> Result<Option<NodeId>, JournalError> {
+        self.node().post(letter, lifetime).await
+    }
+
+    async fn letters(&self, node: NodeId, limit: usize) -> Result<Vec<Posted>, JournalError> {
+        self.node().letters(node, limit).await
+    }
+
+    async fn answer(&self, letter: LetterId, answer: &str) -> Result<(), JournalError> {
+        self.node().answer(letter, answer).await
+    }
+
+    async fn fate(&self, letter: LetterId) -> Result<Fate, JournalError> {
+        self.node().fate(letter).await
+    }
+
+    async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
+        self.node().withdraw(letter).await
     }
 }
 
