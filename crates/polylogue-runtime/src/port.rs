@@ -1,5 +1,6 @@
 //! The ports: what the engine needs from outside, as traits. Nothing here knows a vendor, a file or a database.
 
+mod artifacts;
 mod clock;
 mod journal;
 mod memories;
@@ -10,6 +11,7 @@ mod voice;
 
 use std::sync::Arc;
 
+pub use artifacts::{Artifact, ArtifactError, ArtifactPath, Artifacts, Chunks};
 pub use clock::{Clock, SystemClock};
 pub use journal::{CastNames, Journal, JournalError, ListPlace, NoPlace, Search, Summary};
 pub use memories::Memories;
