@@ -37,16 +37,22 @@ const CONNECT: Duration = Duration::from_secs(3);
 const SILENCE: Duration = Duration::from_secs(20);
 /// How long somebody waits for the first byte of a file, with all tries. Somebody is listening.
 const READ: Duration = Duration::from_secs(10);
-/// How long a clip may take until it is kept, with all tries. The text goes on meanwhile.
-const WRITE: Duration = Duration::from_secs(45);
+/// How long a file may take until it is kept or fetched whole, with all tries.
+const WHOLE: Duration = Duration::from_secs(45);
 /// How long the removal of a session's files may take.
 const REMOVE: Duration = Duration::from_secs(60);
-const RETRIES: usize = 3;
+/// How often a bucket is asked again by somebody who waits.
+const RETRIES: usize = 2;
+/// How often it is asked again to keep a file, which is lost otherwise. With the pauses it is some seconds: a server
+/// that is started again comes back within them.
+const PATIENT_RETRIES: usize = 8;
 /// Files that are removed at once.
 const REMOVED_AT_ONCE: usize = 8;
 
 pub struct S3 {
     bucket: AmazonS3,
+    /// The same for what must not be lost.
+    patient: AmazonS3,
     prefix: Option<ArtifactPath>,
     copies: Copies,
 }
@@ -71,16 +77,19 @@ impl S3 {
             .with_access_key_id(&keys.access_key)
             .with_secret_access_key(&keys.secret_key)
             .with_virtual_hosted_style_request(!address.is_path_style)
-            .with_client_options(client(&address))
-            .with_retry(retries());
+            .with_client_options(client(&address));
         if let Some(token) = &keys.session_token {
             builder = builder.with_token(token);
         }
         if let Some(endpoint) = &address.endpoint {
             builder = builder.with_endpoint(hosted(endpoint, &address));
         }
-        let bucket = builder.build().map_err(|error| BadS3::Client(error.to_string()))?;
-        Ok(S3 { bucket, prefix: address.prefix, copies: Copies::new(copies) })
+        let asking_again = |times: usize| {
+            let client = builder.clone().with_retry(retries(times)).build();
+            client.map_err(|error| BadS3::Client(error.to_string()))
+        };
+        let (bucket, patient) = (asking_again(RETRIES)?, asking_again(PATIENT_RETRIES)?);
+        Ok(S3 { bucket, patient, prefix: address.prefix, copies: Copies::new(copies) })
     }
 
     fn key(&self, path: &ArtifactPath) -> Result<Key, ArtifactError> {
@@ -101,8 +110,7 @@ impl S3 {
         let attributes = Attributes::from_iter([(Attribute::ContentType, kind)]);
         let options = PutOptions { mode, attributes, ..PutOptions::default() };
         let key = self.key(path)?;
-        let sent = timeout(WRITE, self.bucket.put_opts(&key, PutPayload::from_bytes(content), options)).await;
-        match sent.map_err(|_| fault::silence())? {
+        match self.patient.put_opts(&key, PutPayload::from_bytes(content), options).await {
             Ok(_) => Ok(true),
             Err(Error::AlreadyExists { .. }) => Ok(false),
             // What is written cannot be missing; where it goes can.
@@ -111,11 +119,23 @@ impl S3 {
         }
     }
 
+    /// Keeps what the path is free for, or holds already.
+    async fn keep_content(&self, path: &ArtifactPath, content: Bytes) -> Result<bool, ArtifactError> {
+        // Not every server minds the condition of a write, so the key is looked at first.
+        if let Some(is_same) = self.has(path, &content).await? {
+            return Ok(is_same);
+        }
+        if self.put(path, content.clone(), PutMode::Create).await? {
+            return Ok(true);
+        }
+        Ok(self.has(path, &content).await?.unwrap_or(false))
+    }
+
     /// Whether a file has the path already, and then whether it is the same.
     async fn has(&self, path: &ArtifactPath, content: &[u8]) -> Result<Option<bool>, ArtifactError> {
-        match self.open(path).await {
+        match Found::at(&self.patient, &self.key(path)?).await {
             Ok(found) if found.size() != content.len() as u64 => Ok(Some(false)),
-            Ok(found) => Ok(Some(whole(found).await? == content)),
+            Ok(found) => Ok(Some(whole(Box::new(found)).await? == content)),
             Err(ArtifactError::Missing) => Ok(None),
             Err(error) => Err(error),
         }
@@ -132,13 +152,9 @@ fn client(address: &Address) -> ClientOptions {
         .with_read_timeout(SILENCE)
 }
 
-fn retries() -> RetryConfig {
+fn retries(max_retries: usize) -> RetryConfig {
     let (init_backoff, max_backoff) = (Duration::from_millis(200), Duration::from_secs(2));
-    RetryConfig {
-        backoff: BackoffConfig { init_backoff, max_backoff, base: 2.0 },
-        max_retries: RETRIES,
-        retry_timeout: WRITE,
-    }
+    RetryConfig { backoff: BackoffConfig { init_backoff, max_backoff, base: 2.0 }, max_retries, retry_timeout: WHOLE }
 }
 
 /// The client wants the bucket in the host's name where it is to be there.
@@ -149,9 +165,14 @@ fn hosted(endpoint: &str, address: &Address) -> String {
     }
 }
 
-/// The whole of a file, within the time that reading may take.
+/// The whole of a file, which may be as large as one that is kept.
 async fn whole(found: Box<dyn Artifact>) -> Result<Vec<u8>, ArtifactError> {
-    timeout(WRITE, found.whole(MAX_BYTES)).await.map_err(|_| fault::silence())?
+    found.whole(MAX_BYTES).await
+}
+
+/// An operation with its limit.
+async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ArtifactError>>) -> Result<T, ArtifactError> {
+    timeout(limit, work).await.unwrap_or_else(|_| Err(fault::silence()))
 }
 
 #[async_trait]
@@ -165,12 +186,7 @@ impl Artifacts for S3 {
         }
         let read = tokio::fs::read(file).await;
         let content = Bytes::from(read.map_err(|error| ArtifactError::Failed(error.kind().to_string()))?);
-        // Not every server minds the condition of a write, so the key is looked at first.
-        let is_kept = match self.has(path, &content).await? {
-            Some(is_same) => is_same,
-            None if self.put(path, content.clone(), PutMode::Create).await? => true,
-            None => self.has(path, &content).await?.unwrap_or(false),
-        };
+        let is_kept = within(WHOLE, self.keep_content(path, content.clone())).await?;
         if is_kept {
             self.copies.keep(file, path, content).await;
         }
@@ -178,20 +194,20 @@ impl Artifacts for S3 {
     }
 
     async fn write(&self, path: &ArtifactPath, content: Bytes) -> Result<(), ArtifactError> {
-        self.put(path, content, PutMode::Overwrite).await.map(|_| ())
+        within(WHOLE, self.put(path, content, PutMode::Overwrite)).await.map(|_| ())
     }
 
     async fn open(&self, path: &ArtifactPath) -> Result<Box<dyn Artifact>, ArtifactError> {
-        let key = self.key(path)?;
-        let found = timeout(READ, self.bucket.head(&key)).await.map_err(|_| fault::silence())?;
-        Ok(Box::new(Found { bucket: self.bucket.clone(), meta: found.map_err(fault)? }))
+        let found = within(READ, Found::at(&self.bucket, &self.key(path)?)).await?;
+        Ok(Box::new(found))
     }
 
     async fn local(&self, path: &ArtifactPath) -> Result<PathBuf, ArtifactError> {
         if let Some(copy) = self.copies.get(path).await {
             return Ok(copy);
         }
-        let content = whole(self.open(path).await?).await?;
+        let found = self.open(path).await?;
+        let content = within(WHOLE, whole(found)).await?;
         self.copies.put(path, content.into()).await
     }
 
@@ -204,8 +220,7 @@ impl Artifacts for S3 {
                 Err(error) => Err(error),
             }
         });
-        let removals = removals.buffer_unordered(REMOVED_AT_ONCE).try_collect::<()>();
-        let removed = timeout(REMOVE, removals).await.unwrap_or_else(|_| Err(fault::silence()));
+        let removed = within(REMOVE, removals.buffer_unordered(REMOVED_AT_ONCE).try_collect::<()>()).await;
         // What lies here goes in any case.
         self.copies.remove(paths).await.and(removed)
     }
@@ -215,6 +230,12 @@ impl Artifacts for S3 {
 struct Found {
     bucket: AmazonS3,
     meta: ObjectMeta,
+}
+
+impl Found {
+    async fn at(bucket: &AmazonS3, key: &Key) -> Result<Found, ArtifactError> {
+        Ok(Found { bucket: bucket.clone(), meta: bucket.head(key).await.map_err(fault)? })
+    }
 }
 
 #[async_trait]
@@ -233,8 +254,8 @@ impl Artifact for Found {
             if_match: self.meta.e_tag.clone(),
             ..GetOptions::default()
         };
-        let got = timeout(READ, self.bucket.get_opts(&self.meta.location, options)).await;
-        let got = got.map_err(|_| fault::silence())?.map_err(fault)?;
+        let got = async { self.bucket.get_opts(&self.meta.location, options).await.map_err(fault) };
+        let got = within(READ, got).await?;
         Ok(Box::pin(got.into_stream().map_err(|error| {
             tracing::warn!(%error, "a file of the artifacts' bucket broke off");
             io::Error::other("the bucket of the artifacts stopped in the middle")

@@ -9,8 +9,9 @@ use polylogue_runtime::port::{ArtifactError, Artifacts};
 
 use crate::{
     Node,
-    bucket::{self, Bucket, Flow, Weir},
+    bucket::{self, Bucket},
     path, settings,
+    weir::{Flow, Weir},
 };
 
 const CLIP: &str = "tts/sessions/0190/a.wav";
@@ -27,7 +28,7 @@ fn sentence(error: &ArtifactError) -> String {
 #[tokio::test]
 async fn a_wrong_key_and_a_missing_bucket_are_said() {
     let bucket = Bucket::start();
-    let good = settings("s3://team", bucket.endpoint());
+    let good = settings("s3://team", bucket.at());
     Node::new(&good).keep(CLIP, b"sound").await.unwrap();
     let with = |change: fn(&mut S3Settings)| {
         let mut settings = good.clone();
@@ -56,7 +57,7 @@ async fn a_wrong_key_and_a_missing_bucket_are_said() {
 #[tokio::test]
 async fn a_bucket_that_is_gone_may_come_back() {
     let mut bucket = Bucket::start();
-    let node = Node::new(&settings("s3://team", bucket.endpoint()));
+    let node = Node::new(&settings("s3://team", bucket.at()));
     node.keep(CLIP, b"sound").await.unwrap();
     bucket.stop();
     for error in [
@@ -73,13 +74,28 @@ async fn a_bucket_that_is_gone_may_come_back() {
     assert_eq!(node.keep("tts/b.wav", b"sound").await, Ok(true));
 }
 
+#[tokio::test]
+async fn a_clip_outlasts_a_short_trouble() {
+    let bucket = Bucket::start();
+    let weir = Weir::before(bucket.at());
+    weir.set_for(3, Flow::CutAfter(0));
+    let node = Node::new(&settings("s3://team", weir.at()));
+    assert_eq!(node.keep(CLIP, b"sound").await, Ok(true));
+    assert_eq!(bucket.keys(), [CLIP]);
+    // Somebody who only listens is told sooner.
+    weir.set_for(3, Flow::CutAfter(0));
+    let listener = Node::new(&settings("s3://team", weir.at()));
+    assert!(matches!(listener.read(CLIP).await, Err(ArtifactError::Unavailable(_))));
+    assert_eq!(listener.read(CLIP).await.unwrap(), b"sound");
+}
+
 /// The clock runs on its own whenever nothing else does, so that time limits pass at once.
 #[tokio::test(start_paused = true)]
 async fn a_silent_bucket_is_not_waited_for() {
     let bucket = Bucket::start();
     let weir = Weir::before(bucket.at());
     weir.set(Flow::Held);
-    let node = Node::new(&settings("s3://team", weir.endpoint()));
+    let node = Node::new(&settings("s3://team", weir.at()));
     let begun = tokio::time::Instant::now();
     for error in [node.keep(CLIP, b"sound").await.unwrap_err(), node.read(CLIP).await.unwrap_err()] {
         assert!(matches!(error, ArtifactError::Unavailable(_)), "{error:?}");
@@ -93,8 +109,8 @@ async fn what_breaks_off_is_gone_on_with_or_is_an_error() {
     let mut bucket = Bucket::start();
     let weir = Weir::before(bucket.at());
     let content: Vec<u8> = (0..4 << 20_u32).map(|n| (n / 7) as u8).collect();
-    Node::new(&settings("s3://team", bucket.endpoint())).keep(CLIP, &content).await.unwrap();
-    let node = || Node::new(&settings("s3://team", weir.endpoint()));
+    Node::new(&settings("s3://team", bucket.at())).keep(CLIP, &content).await.unwrap();
+    let node = || Node::new(&settings("s3://team", weir.at()));
 
     let found = |artifacts: S3| async move { artifacts.open(&path(CLIP)).await.unwrap() };
     let size = content.len() as u64;
@@ -125,7 +141,7 @@ async fn what_breaks_off_is_gone_on_with_or_is_an_error() {
 #[tokio::test]
 async fn no_file_is_too_large_unnoticed() {
     let bucket = Bucket::start();
-    let node = Node::new(&settings("s3://team", bucket.endpoint()));
+    let node = Node::new(&settings("s3://team", bucket.at()));
     let file = node.folder.path().join("long.wav");
     std::fs::File::create(&file).unwrap().set_len((64 << 20) + 1).unwrap();
     let error = node.artifacts.keep(&file, &path(CLIP)).await.unwrap_err();

@@ -4,6 +4,9 @@
 mod bucket;
 mod faults;
 mod same;
+mod weir;
+
+use std::net::SocketAddr;
 
 use polylogue_artifacts::{Folder, Keys, S3, S3Settings};
 use polylogue_runtime::port::{ArtifactError, ArtifactPath, Artifacts};
@@ -13,13 +16,13 @@ fn path(path: &str) -> ArtifactPath {
     ArtifactPath::parse(path).unwrap()
 }
 
-fn settings(url: &str, endpoint: String) -> S3Settings {
+fn settings(url: &str, server: SocketAddr) -> S3Settings {
     let keys = Keys {
         access_key: bucket::ACCESS_KEY.to_owned(),
         secret_key: bucket::SECRET_KEY.to_owned(),
         session_token: None,
     };
-    S3Settings { url: url.to_owned(), endpoint: Some(endpoint), region: None, path_style: None, keys }
+    S3Settings { url: url.to_owned(), endpoint: Some(format!("http://{server}")), region: None, path_style: None, keys }
 }
 
 /// A node: the bucket, and a folder of its own.

@@ -74,11 +74,13 @@ async fn a_folder_keeps_them() {
 async fn a_bucket_keeps_them() {
     let bucket = Bucket::start();
     for (url, prefix) in [("s3://team", ""), ("s3://team/shows/2026/", "shows/2026/")] {
-        let node = Node::new(&settings(url, bucket.endpoint()));
+        let node = Node::new(&settings(url, bucket.at()));
         check(&node.artifacts).await;
         assert_eq!(bucket.keys(), Vec::<String>::new());
         assert_eq!(node.keep(CLIP, b"sound").await, Ok(true));
-        assert_eq!(bucket.keys(), [format!("{prefix}{CLIP}")], "the key is the path");
+        let key = format!("{prefix}{CLIP}");
+        assert_eq!(std::fs::read(bucket.object(&key)).unwrap(), b"sound");
+        assert_eq!(bucket.keys(), [key], "the key is the path");
         node.artifacts.remove(&[path(CLIP)]).await.unwrap();
     }
 }
@@ -86,7 +88,7 @@ async fn a_bucket_keeps_them() {
 #[tokio::test]
 async fn what_one_node_keeps_another_has() {
     let bucket = Bucket::start();
-    let settings = settings("s3://team", bucket.endpoint());
+    let settings = settings("s3://team", bucket.at());
     let (one, other) = (Node::new(&settings), Node::new(&settings));
     one.keep(CLIP, b"sound").await.unwrap();
     assert_eq!(other.read(CLIP).await.unwrap(), b"sound");
@@ -106,7 +108,7 @@ async fn a_clip_takes_no_room_twice_and_leaves_nothing_behind() {
     let bucket = Bucket::start();
     let folder = tempfile::tempdir().unwrap();
     let bucket_of = |root: &Path| {
-        let settings = settings(&format!("s3://{}", bucket::NAME), bucket.endpoint());
+        let settings = settings(&format!("s3://{}", bucket::NAME), bucket.at());
         S3::new(&settings, Folder::new(root)).unwrap()
     };
     for (root, artifacts) in [

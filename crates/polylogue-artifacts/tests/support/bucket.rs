@@ -1,16 +1,21 @@
-//! A real S3 server over a temporary folder, on loopback, that checks signatures; and a weir in front of it that can
-//! hold back or cut what comes through. Each runs on threads of its own, so that tests of processes use it as well.
+//! A real S3 server over a temporary folder, on loopback, that checks signatures. It runs on a thread of its own, so that
+//! tests of processes use it as well.
 
 use std::{
-    io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
 
+use async_trait::async_trait;
 use hyper_util::rt::TokioIo;
-use s3s::{auth::SimpleAuth, service::S3ServiceBuilder};
+use s3s::{
+    S3Result,
+    access::{S3Access, S3AccessContext},
+    auth::SimpleAuth,
+    s3_error,
+    service::S3ServiceBuilder,
+};
 use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -38,10 +43,6 @@ impl Bucket {
 
     pub(crate) fn at(&self) -> SocketAddr {
         self.at
-    }
-
-    pub(crate) fn endpoint(&self) -> String {
-        format!("http://{}", self.at)
     }
 
     /// Ends the server and all its connections.
@@ -86,9 +87,26 @@ impl Drop for Bucket {
     }
 }
 
+/// Refuses, as S3 does, what goes to a bucket that is not there; the server would make a folder of it.
+struct OnlyWhatIsThere(PathBuf);
+
+#[async_trait]
+impl S3Access for OnlyWhatIsThere {
+    async fn check(&self, request: &mut S3AccessContext<'_>) -> S3Result<()> {
+        if request.credentials().is_none() {
+            return Err(s3_error!(AccessDenied));
+        }
+        match request.s3_path().get_bucket_name() {
+            Some(bucket) if !self.0.join(bucket).is_dir() => Err(s3_error!(NoSuchBucket)),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn serve(listener: TcpListener, data: &Path) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let mut builder = S3ServiceBuilder::new(FileSystem::new(data).unwrap());
     builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+    builder.set_access(OnlyWhatIsThere(data.to_owned()));
     let service = builder.build();
     listener.set_nonblocking(true).unwrap();
     let (stop, mut stopped) = oneshot::channel();
@@ -108,70 +126,4 @@ fn serve(listener: TcpListener, data: &Path) -> (oneshot::Sender<()>, JoinHandle
         });
     });
     (stop, thread)
-}
-
-/// What the weir does with a connection that comes.
-#[derive(Clone, Copy)]
-pub(crate) enum Flow {
-    Free,
-    /// It is accepted, and nothing is ever answered.
-    Held,
-    /// It is cut after so many bytes of the server.
-    CutAfter(usize),
-}
-
-/// Stands between a client and the server.
-pub(crate) struct Weir {
-    at: SocketAddr,
-    flow: Arc<Mutex<Flow>>,
-}
-
-impl Weir {
-    pub(crate) fn before(server: SocketAddr) -> Weir {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (at, flow) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Flow::Free)));
-        let chosen = flow.clone();
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let flow = *chosen.lock().unwrap();
-                thread::spawn(move || pass(client, server, flow));
-            }
-        });
-        Weir { at, flow }
-    }
-
-    pub(crate) fn endpoint(&self) -> String {
-        format!("http://{}", self.at)
-    }
-
-    /// What becomes of the connections from now on.
-    pub(crate) fn set(&self, flow: Flow) {
-        *self.flow.lock().unwrap() = flow;
-    }
-}
-
-fn pass(client: TcpStream, server: SocketAddr, flow: Flow) -> io::Result<()> {
-    if let Flow::Held = flow {
-        // Until the client gives up.
-        return io::copy(&mut &client, &mut io::sink()).map(|_| ());
-    }
-    let server = TcpStream::connect(server)?;
-    let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
-    thread::spawn(move || {
-        let _ = io::copy(&mut from, &mut to);
-        let _ = to.shutdown(Shutdown::Write);
-    });
-    let mut left = if let Flow::CutAfter(bytes) = flow { bytes } else { usize::MAX };
-    let mut chunk = [0; 16 * 1024];
-    while left > 0 {
-        let read = (&server).read(&mut chunk)?;
-        if read == 0 {
-            break;
-        }
-        let passed = read.min(left);
-        (&client).write_all(&chunk[..passed])?;
-        left -= passed;
-    }
-    let _ = server.shutdown(Shutdown::Both);
-    client.shutdown(Shutdown::Both)
 }

@@ -13,7 +13,7 @@ const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", ACCESS_KEY), ("AWS_SECRET
 /// A machine: its own folder, with two slots that one script plays, spoken by espeak-ng.
 fn machine(bucket: &Bucket, store: &str) -> Folder {
     let folder = Folder::new().with_env(&KEYS);
-    let artifacts = format!("[artifacts]\nurl = \"s3://team/shows\"\nendpoint = \"{}\"\n", bucket.endpoint());
+    let artifacts = format!("[artifacts]\nurl = \"s3://team/shows\"\nendpoint = \"http://{}\"\n", bucket.at());
     let store = format!("[store]\nurl = \"{store}\"\n");
     let cast = "[chorus]\nslots = [\"ann\", \"ann\"]\n[agents.ann]\nmodel = \"script/replies.yaml\"\n";
     folder.write("polylogue.toml", &format!("{artifacts}{store}{cast}[speech]\nengine = \"espeak\"\n"));
