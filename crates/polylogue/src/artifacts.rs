@@ -64,7 +64,7 @@ pub(crate) fn place(config: &config::Artifacts, session: SessionId, has_files: b
     }
 }
 
-/// Writes a file, reads it and removes it.
+/// Writes a file, reads it, removes it, and looks whether it is gone.
 pub(crate) async fn check(artifacts: &dyn Artifacts) -> Result<(), String> {
     let mark = engine::new_seed().map_err(|failure| failure.message().to_owned())?.to_string();
     let path = ArtifactPath::parse(&format!("tts/doctor-{mark}.json")).expect("a path");
@@ -72,11 +72,17 @@ pub(crate) async fn check(artifacts: &dyn Artifacts) -> Result<(), String> {
         artifacts.write(&path, mark.clone().into()).await?;
         let read = artifacts.open(&path).await?.whole(MAX_TRIED_BYTES).await?;
         artifacts.remove(std::slice::from_ref(&path)).await?;
-        Ok::<_, ArtifactError>(read)
+        // A bucket that may not be listed refuses what is not there.
+        match artifacts.open(&path).await {
+            Err(ArtifactError::Missing) => Ok(Some(read)),
+            Err(error) => Err(error),
+            Ok(_) => Ok(None),
+        }
     };
     match tried.await {
-        Ok(read) if read == mark.as_bytes() => Ok(()),
-        Ok(_) => Err("what was written is not what is read".to_owned()),
+        Ok(Some(read)) if read == mark.as_bytes() => Ok(()),
+        Ok(Some(_)) => Err("what was written is not what is read".to_owned()),
+        Ok(None) => Err("what was removed is still there".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -52,7 +52,8 @@ fn try_out(block: &Block, reader: &mut Reader) {
         "console" => reader.sees(&block.text),
         "toml" => {
             reader.write("block.toml", &block.text);
-            reader.types("polylogue sessions list --config block.toml");
+            let key = "AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…";
+            reader.types(&format!("{key} polylogue sessions list --config block.toml"));
         }
         "json" => {
             let shown: Value = serde_json::from_str(&block.text).unwrap_or_else(|error| panic!("{error}"));
