@@ -262,3 +262,26 @@ impl Artifact for Found {
         })))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_in_the_path_or_in_the_host() {
+        let keys = Keys { access_key: "key".into(), secret_key: "hidden".into(), session_token: None };
+        for (path_style, endpoint) in [(Some(false), "http://team.storage:9"), (None, "http://storage:9")] {
+            let settings = S3Settings {
+                url: "s3://team/x".into(),
+                endpoint: Some("http://storage:9/".into()),
+                region: None,
+                path_style,
+                keys: keys.clone(),
+            };
+            let address = Address::of(&settings).unwrap();
+            assert_eq!(hosted(address.endpoint.as_deref().unwrap(), &address), endpoint);
+            let bucket = S3::new(&settings, Folder::new("artifacts")).unwrap();
+            assert!(!format!("{bucket:?}").contains("hidden"));
+        }
+    }
+}

@@ -17,6 +17,8 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ("docs/architecture.md", " polylogue  ", "a drawing"),
     ("docs/architecture.md", "core/src/", "a drawing"),
     ("docs/cluster.md", "[store]", "wants a database of that name; the tests of the store read such addresses"),
+    ("docs/cluster.md", "cp deploy/", "wants a Docker engine; `tests/deploy/run --live` runs the same as processes"),
+    ("docs/cluster.md", "kubectl ", "wants a Kubernetes; `tests/deploy/run` reads the file"),
     ("docs/install.md", "root$ ", "wants an empty Debian; `tests/start/run` does it there"),
     ("docs/install.md", "ada$ ", "wants an empty Debian; `tests/start/run` does it there"),
     ("docs/install.md", "ben$ ", "wants an empty Debian; `tests/start/run` does it there"),
