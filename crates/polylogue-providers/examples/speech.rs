@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use polylogue_artifacts::Folder;
 use polylogue_core::{
     id::{AgentId, LineId},
     line::Speaker as Who,
@@ -66,7 +67,8 @@ fn speaker(engine: &str, cache: &str, out: &str) -> Result<Speaker, Box<dyn Erro
     let engine: EngineName = engine.parse()?;
     let settings = SpeechSettings { engine: Some(engine), cache: cache.into(), ..SpeechSettings::default() };
     let engines = settings.engines().into_iter().filter(|candidate| candidate.name() == engine).collect();
-    Ok(Speaker::new(PathBuf::from(out).join("artifacts"), Profiles::default(), engines))
+    let artifacts = PathBuf::from(out).join("artifacts");
+    Ok(Speaker::new(Arc::new(Folder::new(&artifacts)), &artifacts, Profiles::default(), engines))
 }
 
 async fn all(engine: &str, cache: &str, out: &str, text: &str) -> Outcome {
@@ -159,7 +161,7 @@ async fn conversation(engine: &str, cache: &str, out: &str) -> Outcome {
     let timeline = timeline(&audible);
     for (format, ending) in [(AudioFormat::Wav, "wav"), (AudioFormat::Mp3, "mp3"), (AudioFormat::Opus, "opus")] {
         let path = Path::new(out).join(format!("{engine}-mix.{ending}"));
-        let mixed = mix(timeline.clone(), artifacts.clone(), path.clone(), format).await?;
+        let mixed = mix(timeline.clone(), Arc::new(Folder::new(&artifacts)), path.clone(), format).await?;
         println!("{}", json!({ "path": path, "duration_ms": mixed.duration_ms }));
     }
     fs::write(Path::new(out).join(format!("{engine}-mix.vtt")), vtt(&timeline))?;

@@ -1,5 +1,6 @@
 //! The ports: what the engine needs from outside, as traits. Nothing here knows a vendor, a file or a database.
 
+mod artifacts;
 mod clock;
 mod journal;
 mod letters;
@@ -12,7 +13,7 @@ mod voice;
 
 use std::sync::Arc;
 
-use crate::nearby::Nearby;
+pub use artifacts::{Artifact, ArtifactError, ArtifactPath, Artifacts, Chunks};
 pub use clock::{Clock, SystemClock};
 pub use journal::{CastNames, Journal, JournalError, ListPlace, NoPlace, Search, Summary};
 pub use letters::{Fate, Letter, LetterId, Letters, Posted};
@@ -22,6 +23,8 @@ pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};
 pub use rooms::{RoomListPlace, RoomRecord, RoomSummary, Rooms};
 pub use signals::{Signal, Signalled, Signals, Spoken, Topic, Words};
 pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};
+
+use crate::nearby::Nearby;
 
 /// A store that keeps all that there is to keep.
 pub trait Store: Journal + Nodes + Letters + Rooms + Memories {}

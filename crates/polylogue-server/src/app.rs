@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{Router, http::HeaderValue, middleware};
 use polylogue_runtime::{
     Hub,
-    port::{Journal, Rooms, Store},
+    port::{Artifacts, Journal, Rooms, Store},
 };
 use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
@@ -25,6 +25,7 @@ pub struct App {
     pub(crate) hub: Hub,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) rooms: Arc<dyn Rooms>,
+    pub(crate) artifacts: Arc<dyn Artifacts>,
     pub(crate) house: Arc<dyn House>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Arc<Metrics>,
@@ -39,9 +40,23 @@ impl std::fmt::Debug for App {
 }
 
 impl App {
-    pub fn new(hub: Hub, store: Arc<dyn Store>, house: Arc<dyn House>, settings: Settings) -> App {
-        let (settings, metrics) = (Arc::new(settings), Arc::default());
-        App { hub, journal: store.clone(), rooms: store, house, settings, metrics, closing: CancellationToken::new() }
+    pub fn new(
+        hub: Hub,
+        store: Arc<dyn Store>,
+        artifacts: Arc<dyn Artifacts>,
+        house: Arc<dyn House>,
+        settings: Settings,
+    ) -> App {
+        App {
+            hub,
+            journal: store.clone(),
+            rooms: store,
+            artifacts,
+            house,
+            settings: Arc::new(settings),
+            metrics: Arc::default(),
+            closing: CancellationToken::new(),
+        }
     }
 
     /// Everything that can be asked for.

@@ -6,7 +6,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use polylogue_core::{Rejected, projection::CannotFork};
-use polylogue_runtime::{HubError, port::JournalError};
+use polylogue_runtime::{
+    HubError,
+    port::{ArtifactError, JournalError},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -73,8 +76,8 @@ impl Refusal {
         Refusal::new(Code::Internal, "something failed inside: the server's log says what, under this request's id")
     }
 
-    /// The store cannot be used at the moment: the same request may well succeed later.
-    fn unavailable(error: &JournalError) -> Refusal {
+    /// What is needed cannot be used at the moment: the same request may well succeed later.
+    fn unavailable(error: &dyn std::fmt::Display) -> Refusal {
         tracing::error!(%error, "a request could not be served");
         Refusal::new(Code::Internal, format!("{error}: try again")).with_status(StatusCode::SERVICE_UNAVAILABLE)
     }
@@ -187,6 +190,16 @@ impl From<JournalError> for Refusal {
         match &error {
             JournalError::Unavailable(_) => Refusal::unavailable(&error),
             _ => Refusal::internal(error),
+        }
+    }
+}
+
+impl From<ArtifactError> for Refusal {
+    fn from(error: ArtifactError) -> Refusal {
+        match &error {
+            ArtifactError::Missing => Refusal::not_found(error.to_string()),
+            // A key or a bucket that is wrong is somebody's to mend: the request itself is good.
+            ArtifactError::Unavailable(_) | ArtifactError::Failed(_) => Refusal::unavailable(&error),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a server is set up with, and what it refuses to be set up with.
 
-use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
 /// Bounds and habits of a server.
 #[derive(Clone, Debug)]
@@ -9,8 +9,6 @@ pub struct Settings {
     pub tokens: BTreeSet<String>,
     /// Pages of these origins may call the API; by default none.
     pub cors_origins: Vec<String>,
-    /// The folder of clips and manifests.
-    pub artifacts: PathBuf,
     pub max_body_bytes: usize,
     pub max_connections: usize,
     /// Within it a request's head, and then its body, must have arrived.
@@ -21,12 +19,11 @@ pub struct Settings {
     pub grace: Duration,
 }
 
-impl Settings {
-    pub fn new(artifacts: PathBuf) -> Settings {
+impl Default for Settings {
+    fn default() -> Settings {
         Settings {
             tokens: BTreeSet::new(),
             cors_origins: Vec::new(),
-            artifacts,
             max_body_bytes: 1024 * 1024,
             max_connections: 4_096,
             read_timeout: Duration::from_secs(10),
@@ -34,7 +31,9 @@ impl Settings {
             grace: Duration::from_secs(5),
         }
     }
+}
 
+impl Settings {
     /// Whether a server so set up may listen there.
     pub fn check(&self, listen: SocketAddr) -> Result<(), BadSettings> {
         if !listen.ip().is_loopback() && self.tokens.is_empty() {

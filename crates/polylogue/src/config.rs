@@ -13,6 +13,7 @@ use polylogue_providers::{
     CommandSettings, LocalSettings, OwnPrice, ProviderSettings, Settings,
     speech::{EngineName, ProfileSettings},
 };
+use polylogue_runtime::port;
 use polylogue_signals::NatsSettings;
 use serde::Deserialize;
 
@@ -136,15 +137,34 @@ impl Default for Server {
 }
 
 /// Where files that sessions make are kept.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Artifacts {
+    /// The folder that they are in; where they are in a bucket, the folder of this machine's copies.
     pub(crate) dir: PathBuf,
+    /// The bucket that they are in: `s3://bucket/prefix`.
+    pub(crate) url: Option<String>,
+    /// The server of the bucket, where it is not Amazon's own.
+    pub(crate) endpoint: Option<String>,
+    pub(crate) region: Option<String>,
+    /// Whether the bucket is named in the path and not in the host.
+    pub(crate) path_style: Option<bool>,
+    /// The variables that hold the key and its secret.
+    pub(crate) access_key_env: Option<String>,
+    pub(crate) secret_key_env: Option<String>,
 }
 
 impl Default for Artifacts {
     fn default() -> Self {
-        Artifacts { dir: PathBuf::from("artifacts") }
+        Artifacts {
+            dir: PathBuf::from("artifacts"),
+            url: None,
+            endpoint: None,
+            region: None,
+            path_style: None,
+            access_key_env: None,
+            secret_key_env: None,
+        }
     }
 }
 
@@ -273,10 +293,10 @@ impl Config {
     }
 
     /// Where playback systems are told what is said, if anywhere.
-    pub(crate) fn osc(&self) -> Result<Option<Sender>, Failure> {
+    pub(crate) fn osc(&self, artifacts: &Arc<dyn port::Artifacts>) -> Result<Option<Sender>, Failure> {
         let Some(target) = &self.osc.target else { return Ok(None) };
         let problem = |error| Failure::config(format!("OSC cannot be sent to {target}: {error}"));
-        Sender::new(target, &self.artifacts.dir).map(Some).map_err(problem)
+        Sender::new(target, &self.artifacts.dir, artifacts.clone()).map(Some).map_err(problem)
     }
 
     /// Where the characters of scenes are.

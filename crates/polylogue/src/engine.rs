@@ -12,12 +12,13 @@ use polylogue_providers::{
 };
 use polylogue_runtime::{
     Hub, HubSettings, Listener, Overheard, Ports,
-    port::{CallError, Journal, Memories, Model, Search, Store, Summary, SystemClock},
+    port::{Artifacts, CallError, Journal, Memories, Model, Search, Store, Summary, SystemClock},
 };
 use polylogue_signals::Nats;
 
 use crate::{
-    args::Common, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide, osc::Playback, speech,
+    args::Common, artifacts, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide,
+    osc::Playback, speech,
 };
 
 /// Sessions that are looked through at a time for the last conversation.
@@ -28,6 +29,7 @@ pub(crate) struct Engine {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) memories: Arc<dyn Memories>,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) artifacts: Arc<dyn Artifacts>,
     pub(crate) models: Models,
     pub(crate) prices: Prices,
     pub(crate) guide: Guide,
@@ -42,9 +44,11 @@ impl Engine {
     pub(crate) async fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
         let url = common.store.as_deref().unwrap_or(&config.store.url);
         let hub = HubSettings { lease: config.cluster.lease(url)?, ..hub };
+        let artifacts = artifacts::open(&config.artifacts)?;
         let store = open_store(url, config).await?;
         let journal: Arc<dyn Journal> = store.clone();
-        let journal: Arc<dyn Journal> = Arc::new(Overheard::new(journal.clone(), listeners(&journal, config)?));
+        let listeners = listeners(&journal, &artifacts, config)?;
+        let journal: Arc<dyn Journal> = Arc::new(Overheard::new(journal, listeners));
         let scripts = Arc::new(Scripts::default());
         let models = models(config)?.with("script", scripts.clone());
         let mut model: Arc<dyn Model> = Arc::new(models.clone());
@@ -53,7 +57,7 @@ impl Engine {
             let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
             model = Arc::new(recorder.map_err(problem)?);
         }
-        let voice = Arc::new(speech::speaker(config));
+        let voice = Arc::new(speech::speaker(config, artifacts.clone()));
         let ports = Ports::new(model, voice, store.clone(), Arc::new(SystemClock));
         let mut ports = Ports { journal: journal.clone(), ..ports };
         if let Some(nats) = config.cluster.nats(|name| std::env::var(name).ok())? {
@@ -63,7 +67,7 @@ impl Engine {
         let prices = prices(config, &models);
         let (hub, memories) = (Hub::new(ports, hub), store.clone());
         let guide = Guide::new(common, config);
-        Ok(Engine { hub, journal, memories, store, models, prices, guide, scripts })
+        Ok(Engine { hub, journal, memories, store, artifacts, models, prices, guide, scripts })
     }
 
     /// Finds out what else could play where no vendor has a key and nobody has chosen: an Ollama that runs.
@@ -152,15 +156,19 @@ fn random() -> Result<u128, Failure> {
 }
 
 /// What the formats make of the records beside the journal.
-fn listeners(journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+fn listeners(
+    journal: &Arc<dyn Journal>,
+    artifacts: &Arc<dyn Artifacts>,
+    config: &Config,
+) -> Result<Vec<Arc<dyn Listener>>, Failure> {
     let mut listeners = Vec::new();
     for format in format::all() {
-        listeners.extend(format.listeners(journal, config)?);
+        listeners.extend(format.listeners(journal, artifacts, config)?);
     }
-    if let Some(sender) = config.osc()? {
+    if let Some(sender) = config.osc(artifacts)? {
         listeners.push(Arc::new(Playback::new(journal.clone(), sender)));
     }
-    listeners.push(Arc::new(Clips::new(journal.clone(), config.artifacts.dir.clone())));
+    listeners.push(Arc::new(Clips::new(journal.clone(), artifacts.clone())));
     Ok(listeners)
 }
 

@@ -1,17 +1,18 @@
 //! What to do next, told at the end of a session to a person at a terminal: where the files are, and the commands
 //! that go on from here.
 
-use std::{
-    io::{IsTerminal, stdout},
-    path::PathBuf,
+use std::io::{IsTerminal, stdout};
+
+use polylogue_core::{Conversation, Ending, Reason, line::ClipState, projection::Outcome};
+
+use crate::{
+    args::Common,
+    artifacts,
+    config::{self, Config},
+    format, output,
+    printable::width,
+    view::Style,
 };
-
-use polylogue_core::{Conversation, Ending, Reason, line::ClipState};
-
-use crate::{args::Common, config::Config, format, output, printable::width, view::Style};
-
-/// Where the clips and manifests of sessions are, below the artifacts.
-const SESSIONS: &str = "tts/sessions";
 
 /// What a script that runs the program says of how a person calls it: `./start`, for one.
 const CALLED_AS: &str = "POLYLOGUE_CALLED_AS";
@@ -27,7 +28,7 @@ pub(crate) struct Guide {
     flags: String,
     /// What one has to repeat that only reads.
     reading_flags: String,
-    artifacts: PathBuf,
+    artifacts: config::Artifacts,
 }
 
 impl Guide {
@@ -37,14 +38,14 @@ impl Guide {
         let (own, usual) = (flag("--config", path), Config::default());
         let store = common.store.as_deref().map(polylogue_store::without_password);
         let store = flag("--store", store).unwrap_or_default();
-        let is_usual = config.store.url == usual.store.url && config.artifacts.dir == usual.artifacts.dir;
+        let is_usual = config.store.url == usual.store.url && config.artifacts == usual.artifacts;
         let reading = own.as_deref().filter(|_| !is_usual).unwrap_or_default();
         Guide {
             is_wanted: stdout().is_terminal() && !common.json,
             program: std::env::var(CALLED_AS).unwrap_or_else(|_| "polylogue".to_owned()),
             reading_flags: format!("{reading}{store}"),
             flags: format!("{}{store}", own.as_deref().unwrap_or_default()),
-            artifacts: config.artifacts.dir.clone(),
+            artifacts: config.artifacts.clone(),
         }
     }
 
@@ -54,9 +55,9 @@ impl Guide {
             return;
         }
         let style = Style::of_stdout();
-        let folder = self.artifacts.join(SESSIONS).join(conversation.stage().setup().id.to_string());
-        if folder.is_dir() {
-            output::line(style.remark(&format!("files: {}", folder.display())));
+        let has_files = !Outcome::of(conversation).artifacts.is_empty();
+        if let Some(place) = artifacts::place(&self.artifacts, conversation.stage().setup().id, has_files) {
+            output::line(style.remark(&format!("files: {place}")));
         }
         let complete = |command: &String| {
             let flags = if is_reading(command) { &self.reading_flags } else { &self.flags };

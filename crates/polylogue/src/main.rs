@@ -5,6 +5,7 @@
 
 mod agents;
 mod args;
+mod artifacts;
 mod cache;
 mod clips;
 mod command;
@@ -22,7 +23,6 @@ mod printable;
 mod signals;
 mod speech;
 mod view;
-mod whole;
 mod words;
 
 use std::process::ExitCode;

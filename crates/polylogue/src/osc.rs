@@ -18,7 +18,10 @@ use polylogue_core::{
     id::{LineId, Seq, SessionId},
     line::{Clip, Line},
 };
-use polylogue_runtime::{Listener, port::Journal};
+use polylogue_runtime::{
+    Listener,
+    port::{ArtifactPath, Artifacts, Journal},
+};
 
 /// Bytes of a text that are sent. A datagram holds about 65,000.
 const MAX_TEXT: usize = 16 * 1024;
@@ -76,20 +79,33 @@ fn push_text(bytes: &mut Vec<u8>, text: &str) {
 /// Sends messages to one place. Nobody waits for a datagram.
 pub(crate) struct Sender {
     socket: UdpSocket,
-    /// The folder of the clips, as a whole path.
-    pub(crate) artifacts: PathBuf,
+    /// The folder of the clips on this machine, as a whole path.
+    pub(crate) folder: PathBuf,
+    artifacts: Arc<dyn Artifacts>,
 }
 
 impl Sender {
     /// To an address such as `127.0.0.1:9000` or `studio.local:9000`.
-    pub(crate) fn new(target: &str, artifacts: &Path) -> io::Result<Sender> {
+    pub(crate) fn new(target: &str, folder: &Path, artifacts: Arc<dyn Artifacts>) -> io::Result<Sender> {
         let nobody = || io::Error::other("nobody is there");
         let target = target.to_socket_addrs()?.next().ok_or_else(nobody)?;
         let any: SocketAddr = if target.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0; 16], 0).into() };
         let socket = UdpSocket::bind(any)?;
         socket.connect(target)?;
         socket.set_nonblocking(true)?;
-        Ok(Sender { socket, artifacts: std::path::absolute(artifacts)? })
+        Ok(Sender { socket, folder: std::path::absolute(folder)?, artifacts })
+    }
+
+    /// Sees to it that clips are on this machine before anybody is told so. A session's own are; those of a fork may
+    /// have been made elsewhere. Where one cannot be had, the rest are not waited for either.
+    pub(crate) async fn fetch(&self, records: &[Arc<Record>]) {
+        for record in records {
+            let Event::ClipMade { clip, .. } = &record.event else { continue };
+            let Some(path) = ArtifactPath::parse(&clip.path) else { continue };
+            if let Err(error) = self.artifacts.local(&path).await {
+                return tracing::warn!(%error, "a clip is told to the playback system and is not on this machine");
+            }
+        }
     }
 
     pub(crate) fn send(&self, message: &Message) {
@@ -136,7 +152,7 @@ impl Playback {
                 let speaker = of_line(line).map_or("", |line| line.speaker.name());
                 let voice = clip.voice.as_deref().unwrap_or_default();
                 let message = Message::to("audio").text(&session).number(line.0).text(speaker).text(voice);
-                self.sender.send(&message.clip(clip, &self.sender.artifacts));
+                self.sender.send(&message.clip(clip, &self.sender.folder));
             }
             Event::ClipFailed { line, error } => {
                 let speaker = of_line(line).map_or("", |line| line.speaker.name());
@@ -162,6 +178,7 @@ fn spoken(session: &str, line: &Line) -> Message {
 impl Listener for Playback {
     async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
         let Some(first) = records.first() else { return };
+        self.sender.fetch(records).await;
         let is_known = self.lock().contains_key(&session);
         // A session that goes on has a past that its lines are told from.
         let past = match is_known || first.seq == Seq::START.next() {

@@ -1,10 +1,14 @@
 //! Speech as this process has it: engines from configuration and environment, and the voice that is fetched the
 //! first time it is wanted.
 
+use std::sync::Arc;
+
+use polylogue_artifacts::Folder;
 use polylogue_providers::{
     Prices, Secret,
     speech::{Account, EngineName, Profiles, Speaker, SpeechSettings, kokoro},
 };
+use polylogue_runtime::port::Artifacts;
 
 use crate::{cache, config::Config, failure::Failure, output, view::Style};
 
@@ -28,10 +32,15 @@ pub(crate) fn settings(config: &Config) -> SpeechSettings {
     }
 }
 
-pub(crate) fn speaker(config: &Config) -> Speaker {
+pub(crate) fn speaker(config: &Config, artifacts: Arc<dyn Artifacts>) -> Speaker {
     let profiles = Profiles::with(config.voices.clone());
     let prices = Prices::new(config.prices.clone());
-    Speaker::new(config.artifacts.dir.clone(), profiles, settings(config).engines()).with_prices(prices)
+    Speaker::new(artifacts, &config.artifacts.dir, profiles, settings(config).engines()).with_prices(prices)
+}
+
+/// The same outside any session: nothing that it says is kept among the artifacts.
+pub(crate) fn speaker_alone(config: &Config) -> Speaker {
+    speaker(config, Arc::new(Folder::new(&config.artifacts.dir)))
 }
 
 /// Whether the neural voice would be used and is not there yet.

@@ -7,9 +7,10 @@
 use std::{
     fs::File,
     io::{self, BufWriter},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     process::Stdio,
     str::FromStr,
+    sync::Arc,
 };
 
 use hound::{SampleFormat, WavSpec, WavWriter};
@@ -18,8 +19,9 @@ use polylogue_core::{
     line::Speaker,
     projection::{FADE_MS, Placed},
 };
+use polylogue_runtime::port::{ArtifactError, ArtifactPath, Artifacts};
 use rubato::{Fft, FixedSync, Resampler, audioadapter_buffers::direct::InterleavedSlice};
-use tokio::process::Command;
+use tokio::{process::Command, runtime::Handle};
 
 use super::{
     loudness::bend,
@@ -59,6 +61,9 @@ pub enum MixError {
     Nothing,
     #[error(transparent)]
     Wav(#[from] WavError),
+    /// A clip may be there and cannot be had, so that the mix would have holes in it.
+    #[error("the clips cannot be fetched: {0}")]
+    Clips(ArtifactError),
     #[error("ffmpeg is not installed: install it, or export as wav")]
     NoEncoder,
     #[error("ffmpeg could not encode the file: {0}")]
@@ -82,15 +87,17 @@ pub struct Mixed {
 /// Mixes the clips of a timeline into one file, written to a temporary name and renamed.
 pub async fn mix(
     timeline: Vec<Placed>,
-    artifacts: PathBuf,
+    artifacts: Arc<dyn Artifacts>,
     out: PathBuf,
     format: AudioFormat,
 ) -> Result<Mixed, MixError> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
     std::fs::create_dir_all(&folder)?;
     let file = tempfile::Builder::new().prefix(".mix-").suffix(".wav").tempfile_in(&folder)?;
+    let runtime = Handle::current();
     let (mixed, file) = tokio::task::spawn_blocking(move || {
-        let mixed = write(&timeline, &artifacts, file.as_file())?;
+        let fetch = |path: &str| runtime.block_on(fetch(&*artifacts, path));
+        let mixed = write(&timeline, fetch, file.as_file())?;
         wav::readable(file.as_file())?;
         Ok::<_, MixError>((mixed, file))
     })
@@ -105,7 +112,16 @@ pub async fn mix(
     Ok(mixed)
 }
 
-fn write(timeline: &[Placed], artifacts: &Path, file: &File) -> Result<Mixed, MixError> {
+/// The clip's file on this machine.
+async fn fetch(artifacts: &dyn Artifacts, path: &str) -> Result<PathBuf, ArtifactError> {
+    artifacts.local(&ArtifactPath::parse(path).ok_or(ArtifactError::Missing)?).await
+}
+
+fn write(
+    timeline: &[Placed],
+    fetch: impl Fn(&str) -> Result<PathBuf, ArtifactError>,
+    file: &File,
+) -> Result<Mixed, MixError> {
     if timeline.is_empty() {
         return Err(MixError::Nothing);
     }
@@ -126,7 +142,12 @@ fn write(timeline: &[Placed], artifacts: &Path, file: &File) -> Result<Mixed, Mi
             next = next.max(start);
         }
         let length = frame(placed.end_ms) - start;
-        let clip = clip(artifacts, &placed.path).unwrap_or_else(|error| {
+        let found = match fetch(&placed.path) {
+            Ok(file) => wav::read(&file).and_then(resampled),
+            Err(ArtifactError::Missing) => Err(io::Error::from(io::ErrorKind::NotFound).into()),
+            Err(error) => return Err(MixError::Clips(error)),
+        };
+        let clip = found.unwrap_or_else(|error| {
             tracing::warn!(line = %placed.line, %error, "a clip is missing from the mix");
             missing.push(placed.line);
             Sound::new(RATE, Vec::new())
@@ -162,15 +183,7 @@ fn frame(ms: u64) -> u64 {
     ms * u64::from(RATE) / 1000
 }
 
-/// A clip in the rate of the mix. Only what lies within the artifacts folder is read.
-fn clip(artifacts: &Path, path: &str) -> Result<Sound, WavError> {
-    let path = Path::new(path);
-    if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
-    }
-    resampled(wav::read(&artifacts.join(path))?)
-}
-
+/// A clip in the rate of the mix.
 fn resampled(sound: Sound) -> Result<Sound, WavError> {
     if sound.rate == RATE || sound.samples.is_empty() {
         return Ok(sound);

@@ -1,4 +1,4 @@
-//! The one who speaks: picks voice and engine for a line, and leaves a clip in the artifacts folder.
+//! The one who speaks: picks voice and engine for a line, and leaves a clip among the artifacts.
 //!
 //! Every engine has a bounded number of places. Who wants one queues in order of asking, which is the order in
 //! which a session needs its clips; leaving the queue is dropping the future.
@@ -15,7 +15,7 @@ use polylogue_core::{
     money::Money,
     text::spoken::spoken,
 };
-use polylogue_runtime::port::{Budget, Speech, Voice, VoiceError};
+use polylogue_runtime::port::{ArtifactError, ArtifactPath, Artifacts, Budget, Speech, Voice, VoiceError};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -33,7 +33,7 @@ use crate::Prices;
 /// Speaks with the first of its engines that can be used.
 #[derive(Clone)]
 pub struct Speaker {
-    artifacts: PathBuf,
+    artifacts: Arc<dyn Artifacts>,
     profiles: Arc<Profiles>,
     engines: Arc<[Seated]>,
     cache: Arc<Cache>,
@@ -74,12 +74,17 @@ impl std::fmt::Debug for Speaker {
 }
 
 impl Speaker {
-    /// Clips go into `tts/` of the artifacts folder. Engines are tried in their order; the next one is for when
-    /// one is not there, not for when one fails.
-    pub fn new(artifacts: PathBuf, profiles: Profiles, engines: Vec<Arc<dyn Engine>>) -> Speaker {
+    /// Clips go below `tts/` of the artifacts, and what was spoken before is found in `tts/cache` of a folder of this
+    /// machine. Engines are tried in their order; the next one is for when one is not there, not for when one fails.
+    pub fn new(
+        artifacts: Arc<dyn Artifacts>,
+        folder: &Path,
+        profiles: Profiles,
+        engines: Vec<Arc<dyn Engine>>,
+    ) -> Speaker {
         let seat = |engine: Arc<dyn Engine>| Seated { places: Semaphore::new(engine.name().places()), engine };
         Speaker {
-            cache: Arc::new(Cache::new(artifacts.join("tts/cache"))),
+            cache: Arc::new(Cache::new(folder.join("tts/cache"))),
             artifacts,
             profiles: Arc::new(profiles),
             engines: engines.into_iter().map(seat).collect(),
@@ -101,7 +106,8 @@ impl Speaker {
     pub async fn say(&self, text: &str, profile: &Profile, tone: Option<&str>, out: &Path) -> Result<Clip, VoiceError> {
         let made = self.make(text, profile, tone, &Budget::default()).await?;
         let (from, to) = (made.path.clone(), out.to_owned());
-        blocking(move || copy(&from, &to).map(|()| to)).await?;
+        let copied = join(move || copy(&from, &to)).await.and_then(|done| done.map_err(|e| e.kind().to_string()));
+        copied.map_err(not_written)?;
         Ok(self.clip(made, profile, out.to_string_lossy().into_owned()))
     }
 
@@ -182,8 +188,8 @@ impl Speaker {
         }
     }
 
-    /// Where a line's clip goes within the artifacts folder: the parts of its path, each safe, the name
-    /// without its ending.
+    /// Where a line's clip goes among the artifacts: the parts of its path, each safe, the name without its
+    /// ending.
     fn place(speech: &Speech, profile: &Profile) -> Vec<String> {
         let mut parts = vec!["tts".to_owned(), "sessions".to_owned(), safe_name(&speech.session.to_string())];
         if speech.place.is_empty() {
@@ -201,43 +207,33 @@ impl Voice for Speaker {
     async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError> {
         let profile = self.profiles.choose(speech.profile.as_deref(), speech.seat);
         let made = self.make(&speech.line.text, profile, speech.tone.as_deref(), &speech.budget).await?;
-        let (root, parts) = (self.artifacts.clone(), Self::place(speech, profile));
-        let (from, line) = (made.path.clone(), speech.line.id.0);
-        let path = blocking(move || settle(&from, &root, &parts, line)).await?;
+        let place = Self::place(speech, profile).join("/");
+        let path = settle(&*self.artifacts, &made.path, &place, speech.line.id.0).await;
+        let path = path.map_err(|error| not_written(error.to_string()))?;
         Ok(self.clip(made, profile, path))
     }
 }
 
 /// Gives a clip its place and answers with its path. A place that another clip has is never written over:
 /// then the line's number joins the name.
-fn settle(from: &Path, root: &Path, parts: &[String], line: u32) -> io::Result<String> {
-    let path = format!("{}.wav", parts.join("/"));
-    if put(from, &root.join(&path))? {
-        return Ok(path);
+async fn settle(artifacts: &dyn Artifacts, from: &Path, place: &str, line: u32) -> Result<String, ArtifactError> {
+    let named =
+        |path: String| ArtifactPath::parse(&path).ok_or_else(|| ArtifactError::Failed(format!("{path}: no path")));
+    let path = named(format!("{place}.wav"))?;
+    if artifacts.keep(from, &path).await? {
+        return Ok(path.to_string());
     }
-    let path = format!("{}_line-{line:04}.wav", parts.join("/"));
-    if !put(from, &root.join(&path))? {
+    let path = named(format!("{place}_line-{line:04}.wav"))?;
+    if !artifacts.keep(from, &path).await? {
         // Only this line has that name: it is an earlier try at the same clip.
-        copy(from, &root.join(&path))?;
+        let content = tokio::fs::read(from).await.map_err(|error| ArtifactError::Failed(error.kind().to_string()))?;
+        artifacts.write(&path, content.into()).await?;
     }
-    Ok(path)
+    Ok(path.to_string())
 }
 
-/// Whether the clip is now at the place: it was free, or held the same.
-fn put(from: &Path, to: &Path) -> io::Result<bool> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    match fs::hard_link(from, to) {
-        Ok(()) => Ok(true),
-        Err(_) if to.exists() => Ok(is_same(from, to)?),
-        // Not every file system has links.
-        Err(_) => copy(from, to).map(|()| true),
-    }
-}
-
-fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
-    Ok(fs::metadata(a)?.len() == fs::metadata(b)?.len() && fs::read(a)? == fs::read(b)?)
+fn not_written(why: String) -> VoiceError {
+    VoiceError::Failed(format!("the clip could not be written: {why}"))
 }
 
 /// Copies to a temporary name and renames.
@@ -253,11 +249,6 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 async fn join<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
     tokio::task::spawn_blocking(work).await.map_err(|_| "its thread ended".to_owned())
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T, VoiceError> {
-    let done = join(work).await.and_then(|done| done.map_err(|error| error.kind().to_string()));
-    done.map_err(|error| VoiceError::Failed(format!("the clip could not be written: {error}")))
 }
 
 #[cfg(test)]

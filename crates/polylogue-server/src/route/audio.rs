@@ -1,23 +1,15 @@
-//! `GET /v1/audio/…`: clips and manifests, whole or in part, and nothing outside their folder.
+//! `GET /v1/audio/…`: clips and manifests, whole or in part, and nothing else that lies where they do.
 
-use std::{
-    borrow::Cow,
-    io::SeekFrom,
-    path::{Path as FilePath, PathBuf},
-};
+use std::borrow::Cow;
 
 use axum::{
     body::Body,
     extract::{Path, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use polylogue_runtime::port::{ArtifactError, ArtifactPath};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use tokio::{
-    fs::{self, File},
-    io::{AsyncReadExt, AsyncSeekExt},
-};
-use tokio_util::io::ReaderStream;
 
 use crate::{
     app::App,
@@ -54,11 +46,12 @@ described!(sent: Bytes);
 pub(super) async fn clip(
     State(app): State<App>,
     Path(path): Path<String>,
+    method: Method,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let (file, kind) = find(&app.settings.artifacts, &path).await.ok_or_else(nothing)?;
-    let mut file = File::open(file).await.map_err(|_| nothing())?;
-    let length = file.metadata().await.map_err(|_| nothing())?.len();
+    let (path, kind) = named(&path).ok_or(ArtifactError::Missing)?;
+    let file = app.artifacts.open(&path).await?;
+    let length = file.size();
     let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
     let (status, start, end) = match range.and_then(|range| part(range, length)) {
         None => (StatusCode::OK, 0, length),
@@ -69,8 +62,10 @@ pub(super) async fn clip(
             return Ok(([(header::CONTENT_RANGE, format!("bytes */{length}"))], refusal).into_response());
         }
     };
-    file.seek(SeekFrom::Start(start)).await.map_err(Refusal::internal)?;
-    let body = Body::from_stream(ReaderStream::new(file.take(end - start)));
+    let body = match method {
+        Method::HEAD => Body::empty(),
+        _ => Body::from_stream(file.read(start..end).await?),
+    };
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -83,25 +78,14 @@ pub(super) async fn clip(
     Ok(response)
 }
 
-fn nothing() -> Refusal {
-    Refusal::not_found("there is no such file")
-}
-
-/// The file of that name, if it lies in the folder and is of a kind that sessions make.
-async fn find(folder: &FilePath, path: &str) -> Option<(PathBuf, &'static str)> {
+/// The path of a file, if it can be one and is of a kind that sessions make.
+fn named(path: &str) -> Option<(ArtifactPath, &'static str)> {
     let kind = match path.rsplit_once('.')?.1 {
         "wav" => "audio/wav",
         "json" => "application/json",
         _ => return None,
     };
-    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0']);
-    if !path.split('/').all(is_plain) {
-        return None;
-    }
-    // A link within the folder must not lead out of it either.
-    let folder = fs::canonicalize(folder).await.ok()?;
-    let file = fs::canonicalize(folder.join(path)).await.ok()?;
-    (file.starts_with(&folder) && fs::metadata(&file).await.ok()?.is_file()).then_some((file, kind))
+    Some((ArtifactPath::parse(path)?, kind))
 }
 
 /// The part that a `Range` asks for, as its start and the place after its end. `None` when it is no range that

@@ -93,7 +93,7 @@ async fn a_token_opens_the_door() {
 
 #[test]
 fn nobody_listens_beyond_this_machine_without_tokens() {
-    let mut settings = Settings::new("artifacts".into());
+    let mut settings = Settings::default();
     let everywhere = "0.0.0.0:7654".parse().unwrap();
     assert_eq!(settings.check(everywhere), Err(BadSettings::Open(everywhere)));
     assert_eq!(settings.check("127.0.0.1:0".parse().unwrap()), Ok(()));

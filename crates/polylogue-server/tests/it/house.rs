@@ -8,6 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use polylogue_artifacts::Folder;
 use polylogue_core::{
     Setup,
     ask::Ask,
@@ -200,9 +201,9 @@ impl Wanted {
         });
         let ports = Ports::new(told.clone(), told.clone(), store.clone(), Arc::new(SystemClock));
         let hub = Hub::new(ports, HubSettings { max_live: self.max_live, ..HubSettings::default() });
-        let mut settings = Settings::new(artifacts);
+        let mut settings = Settings::default();
         (self.settings)(&mut settings);
-        let app = App::new(hub, store, Arc::new(TestHouse), settings);
+        let app = App::new(hub, store, Arc::new(Folder::new(artifacts)), Arc::new(TestHouse), settings);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();

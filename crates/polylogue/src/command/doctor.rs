@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::{
     agents,
     args::{Common, Doctor},
+    artifacts,
     config::Config,
     engine::Engine,
     failure::Failure,
@@ -44,14 +45,20 @@ enum State {
 }
 
 pub(crate) async fn run(common: &Common, args: Doctor) -> Result<ExitCode, Failure> {
-    let config = Config::read(common.config.as_deref())?;
+    let mut config = Config::read(common.config.as_deref())?;
     let mut findings = Vec::new();
+    // What else there is can be looked at without them.
+    if let Err(failure) = artifacts::open(&config.artifacts) {
+        findings.push(Finding::failed("artifacts", failure.message()));
+        config.artifacts = Default::default();
+    }
     match Engine::open(common, &config).await {
         Ok(engine) => {
             engine.look_around(common, &config).await;
             let url = common.store.as_deref().unwrap_or(&config.store.url);
             let said = polylogue_store::without_password(url);
             findings.push(Finding { about: "store".into(), state: State::Works, said, is_wanted: true });
+            findings.extend(bucket(&config, &engine).await);
             let providers = looked_at(&engine).await;
             findings.extend(agents_wanted(common, &config, &engine, &providers));
             findings.extend(providers.into_iter().map(|finding| {
@@ -85,6 +92,15 @@ impl Finding {
     fn failed(about: impl Into<String>, said: impl Into<String>) -> Finding {
         Finding { is_wanted: true, ..Finding::of(about, State::Missing, said) }
     }
+}
+
+/// The bucket of the artifacts, where there is one: it is written to, read and cleared.
+async fn bucket(config: &Config, engine: &Engine) -> Option<Finding> {
+    let url = config.artifacts.url.as_deref()?;
+    Some(match artifacts::check(&*engine.artifacts).await {
+        Ok(()) => Finding { is_wanted: true, ..Finding::of("artifacts", State::Works, url) },
+        Err(problem) => Finding::failed("artifacts", format!("{url}: {problem}")),
+    })
 }
 
 fn print(finding: &Finding, json: bool, style: Style) {

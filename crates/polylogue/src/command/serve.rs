@@ -46,9 +46,9 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     ));
     who_plays(&common, &config, &engine).iter().for_each(|said| tell(said));
     let to_fetch = if common.no_speech { None } else { who_speaks(&config).await };
-    let (hub, store) = (engine.hub.clone(), engine.store.clone());
+    let (hub, store, artifacts) = (engine.hub.clone(), engine.store.clone(), engine.artifacts.clone());
     let house = Arc::new(ThisHouse { common, config, engine });
-    let serving = serve(App::new(hub, store, house, settings), listener, signals.next());
+    let serving = serve(App::new(hub, store, artifacts, house, settings), listener, signals.next());
     let fetching = async {
         if let Some(voice) = &to_fetch {
             speech::pull(voice).await;
@@ -111,9 +111,5 @@ async fn who_speaks(config: &Config) -> Option<SpeechSettings> {
 fn settings(config: &Config) -> Settings {
     let tokens = std::env::var(&config.server.tokens_env).unwrap_or_default();
     let tokens = tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).map(str::to_owned);
-    Settings {
-        tokens: tokens.collect(),
-        cors_origins: config.server.cors_origins.clone(),
-        ..Settings::new(config.artifacts.dir.clone())
-    }
+    Settings { tokens: tokens.collect(), cors_origins: config.server.cors_origins.clone(), ..Settings::default() }
 }

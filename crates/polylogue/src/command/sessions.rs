@@ -83,7 +83,7 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
             };
             delete::run(common, &engine, which, yes).await
         }
-        Sessions::Export { id, form, out } => export::run(&config, &engine, engine.find(&id).await?, form, out).await,
+        Sessions::Export { id, form, out } => export::run(&engine, engine.find(&id).await?, form, out).await,
     }
 }
 

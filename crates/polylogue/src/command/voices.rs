@@ -30,7 +30,7 @@ pub(crate) async fn run(common: &Common, args: Voices) -> Result<ExitCode, Failu
 }
 
 async fn list(common: &Common, config: &Config) {
-    let (speaker, style) = (speech::speaker(config), Style::of_stdout());
+    let (speaker, style) = (speech::speaker_alone(config), Style::of_stdout());
     let standings = speech::settings(config).standings().await;
     if common.json {
         for profile in speaker.profiles().iter() {
@@ -57,7 +57,7 @@ async fn say(
     out: PathBuf,
 ) -> Result<(), Failure> {
     speech::pull_if_wanted(config).await;
-    let speaker = speech::speaker(config);
+    let speaker = speech::speaker_alone(config);
     let profile = speaker.profiles().get(voice).map_err(|error| Failure::request(error.to_string()))?.clone();
     let clip = speaker.say(text, &profile, tone, &out).await.map_err(|error| Failure::internal(error.to_string()))?;
     if common.json {

@@ -1,12 +1,7 @@
 //! Files that a session leaves behind when it ends: written after its last record is on disk, and before anybody is
 //! told. They follow from the journal, so whoever takes over from a process that died in between writes them.
 
-use std::{
-    io,
-    marker::PhantomData,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{Event, Record, format::Format, id::SessionId};
@@ -15,30 +10,34 @@ use polylogue_runtime::{Listener, port::Journal};
 use super::{begins, is_of};
 
 /// What a session of one format leaves behind.
+#[async_trait]
 pub(super) trait Keepsake: Send + Sized + 'static {
     /// The settings of the format.
     type Of: Format;
 
+    /// Where it is left: a folder, or the artifacts.
+    type Place: Send + Sync;
+
     /// What follows from a whole journal; `None` where that is not one of the format.
     fn of(records: &[Record]) -> Option<Self>;
 
-    /// Writes it below this folder.
-    fn write(&self, folder: &Path) -> io::Result<()>;
+    /// Writes it there.
+    async fn write(self, place: &Self::Place) -> io::Result<()>;
 
-    /// Removes what the session of this journal has left below this folder.
-    fn remove(records: &[Arc<Record>], folder: &Path) -> io::Result<()>;
+    /// Removes what the session of this journal has left there.
+    async fn remove(records: &[Arc<Record>], place: &Self::Place) -> io::Result<()>;
 }
 
-/// Leaves keepsakes of all sessions of a format in a folder.
-pub(super) struct Keepsakes<K> {
+/// Leaves keepsakes of all sessions of a format in one place.
+pub(super) struct Keepsakes<K: Keepsake> {
     journal: Arc<dyn Journal>,
-    folder: PathBuf,
+    place: K::Place,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Keepsake> Keepsakes<K> {
-    pub(super) fn new(journal: Arc<dyn Journal>, folder: PathBuf) -> Keepsakes<K> {
-        Keepsakes { journal, folder, kind: PhantomData }
+    pub(super) fn new(journal: Arc<dyn Journal>, place: K::Place) -> Keepsakes<K> {
+        Keepsakes { journal, place, kind: PhantomData }
     }
 
     /// Files that cannot be written are no reason to lose the session: they are views, and can be made again.
@@ -52,9 +51,7 @@ impl<K: Keepsake> Keepsakes<K> {
         };
         let records: Vec<Record> = records.into_iter().map(Arc::unwrap_or_clone).collect();
         let Some(keepsake) = K::of(&records) else { return };
-        let folder = self.folder.clone();
-        let written = tokio::task::spawn_blocking(move || keepsake.write(&folder)).await;
-        if let Err(error) = written.map_err(io::Error::other).flatten() {
+        if let Err(error) = keepsake.write(&self.place).await {
             tracing::error!(%session, %error, "the session's files cannot be written");
         }
     }
@@ -76,9 +73,7 @@ impl<K: Keepsake> Listener for Keepsakes<K> {
         if !records.first().is_some_and(|first| begins::<K::Of>(first)) {
             return;
         }
-        let (records, folder) = (records.to_vec(), self.folder.clone());
-        let removed = tokio::task::spawn_blocking(move || K::remove(&records, &folder)).await;
-        if let Err(error) = removed.map_err(io::Error::other).flatten() {
+        if let Err(error) = K::remove(records, &self.place).await {
             tracing::error!(%session, %error, "the session's files cannot be removed");
         }
     }

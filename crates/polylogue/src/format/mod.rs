@@ -18,7 +18,10 @@ use polylogue_core::{
     line::Line,
     setup::FormatSetup,
 };
-use polylogue_runtime::{Listener, Opened, port::Journal};
+use polylogue_runtime::{
+    Listener, Opened,
+    port::{Artifacts, Journal},
+};
 use polylogue_server::{Refusal, Request};
 use serde_json::Value;
 
@@ -89,7 +92,12 @@ pub(crate) trait Format: Sync {
     }
 
     /// What is made of the records of its sessions beside the journal.
-    fn listeners(&self, _journal: &Arc<dyn Journal>, _config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+    fn listeners(
+        &self,
+        _journal: &Arc<dyn Journal>,
+        _artifacts: &Arc<dyn Artifacts>,
+        _config: &Config,
+    ) -> Result<Vec<Arc<dyn Listener>>, Failure> {
         Ok(Vec::new())
     }
 

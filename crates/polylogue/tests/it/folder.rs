@@ -13,6 +13,8 @@ pub(crate) struct Folder {
     dir: TempDir,
     /// Whether the user's cache folder is seen: voices and the embedded model.
     has_cache: bool,
+    /// What the environment says besides.
+    env: Vec<(&'static str, &'static str)>,
 }
 
 /// What a run printed under `--json`, and how it ended.
@@ -25,12 +27,17 @@ pub(crate) struct Run {
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        Folder { dir: tempfile::tempdir().unwrap(), has_cache: true }
+        Folder { dir: tempfile::tempdir().unwrap(), has_cache: true, env: Vec::new() }
     }
 
     /// As on a machine where nothing has been fetched.
     pub(crate) fn without_cache() -> Folder {
         Folder { has_cache: false, ..Folder::new() }
+    }
+
+    /// The same with these variables set.
+    pub(crate) fn with_env(self, env: &[(&'static str, &'static str)]) -> Folder {
+        Folder { env: env.to_vec(), ..self }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -49,6 +56,7 @@ impl Folder {
         }
         // Nobody listens there: what runs on the machine beside the tests is none of their business.
         command.env("OLLAMA_HOST", "127.0.0.1:9");
+        command.envs(self.env.iter().copied());
         if !self.has_cache {
             command.env("XDG_CACHE_HOME", self.path("cache"));
         }

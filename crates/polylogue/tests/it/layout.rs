@@ -43,7 +43,7 @@ fn what_is_shared_names_no_format() {
         ["drive.rs", "hub.rs", "call.rs", "live.rs", "overheard.rs", "memory.rs", "port"]
             .map(|file| format!("polylogue-runtime/src/{file}"))
             .to_vec(),
-        vec!["polylogue-store/src".to_owned()],
+        vec!["polylogue-store/src".to_owned(), "polylogue-artifacts/src".to_owned()],
         ["app.rs", "house.rs", "stream.rs", "door.rs", "route/sessions.rs", "route/catalog.rs", "route/health.rs"]
             .map(|file| format!("polylogue-server/src/{file}"))
             .to_vec(),

@@ -1,8 +1,11 @@
 //! The binary as a person or a program uses it: real processes, a real store, scripted models.
 
 mod acceptance;
+mod artifacts;
 mod bad_input;
 mod bench;
+#[path = "../../../polylogue-artifacts/tests/support/bucket.rs"]
+mod bucket;
 mod chorus;
 mod crash;
 mod delete;

@@ -106,6 +106,15 @@ impl Server {
         answer
     }
 
+    /// The head of an answer, and the bytes that follow it.
+    pub(crate) fn bytes(&self, method: &str, path: &str, more: &str) -> (String, Vec<u8>) {
+        let mut answer = Vec::new();
+        self.open(method, path, more, "").read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let body = answer.split_off(end + 4);
+        (String::from_utf8(answer).unwrap().to_lowercase(), body)
+    }
+
     /// Says something in a room that is taken.
     pub(crate) fn say(&self, room: &str, body: &Value) -> Value {
         let (status, answer) = self.post(&format!("/v1/rooms/{room}/messages"), body);

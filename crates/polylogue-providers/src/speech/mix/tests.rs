@@ -1,7 +1,8 @@
 //! The mix, measured from its samples.
 
-use std::{f32::consts::TAU, fs, sync::Arc};
+use std::{f32::consts::TAU, fs};
 
+use polylogue_artifacts::Folder;
 use polylogue_core::{
     line::Clip,
     projection::{Audible, OVERLAP_MS, srt, timeline, vtt},
@@ -74,7 +75,8 @@ async fn an_interruption_cuts_and_length_cut_and_captions_agree() {
     ];
     let placed = timeline(&lines);
     let out = folder.path().join("out/mix.wav");
-    let mixed = mix(placed.clone(), folder.path().to_owned(), out.clone(), AudioFormat::Wav).await.expect("mixed");
+    let mixed =
+        mix(placed.clone(), Arc::new(Folder::new(folder.path())), out.clone(), AudioFormat::Wav).await.expect("mixed");
     let [left, right] = channels(&out);
     let both: Vec<f32> = left.iter().zip(&right).map(|(l, r)| (l + r) / 2.0).collect();
     let near = |is: u64, should: u64, what: &str| assert!(is.abs_diff(should) <= 50, "{what}: {is} for {should}");
@@ -136,11 +138,12 @@ async fn what_is_missing_leaves_silence_and_nothing_is_read_elsewhere() {
         line(3, "a", "Three.", inside, None),
     ];
     let out = folder.path().join("mix.wav");
-    let mixed = mix(timeline(&lines), artifacts.clone(), out.clone(), AudioFormat::Wav).await.expect("mixed");
+    let clips: Arc<dyn Artifacts> = Arc::new(Folder::new(artifacts));
+    let mixed = mix(timeline(&lines), clips.clone(), out.clone(), AudioFormat::Wav).await.expect("mixed");
     assert_eq!(mixed, Mixed { duration_ms: 500 + 450 + 500 + 450 + 500, missing: vec![LineId(1), LineId(2)] });
     let [left, _] = channels(&out);
     assert!(left[..frame(1890) as usize].iter().all(|sample| *sample == 0.0));
-    let nothing = mix(vec![], artifacts, out, AudioFormat::Wav).await;
+    let nothing = mix(vec![], clips, out, AudioFormat::Wav).await;
     assert!(matches!(nothing, Err(MixError::Nothing)));
     let left_over: Vec<_> =
         fs::read_dir(folder.path()).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();

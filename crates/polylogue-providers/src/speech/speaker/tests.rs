@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use polylogue_artifacts::Folder;
 use polylogue_core::{
     Timestamp,
     id::{LineId, Seq, SessionId},
@@ -91,7 +92,8 @@ fn speech(line: u32, name: &str, text: &str, place: &[&str]) -> Speech {
 }
 
 fn speaker(folder: &Path, engines: Vec<Arc<dyn Engine>>) -> Speaker {
-    Speaker::new(folder.join("artifacts"), Profiles::default(), engines)
+    let artifacts = folder.join("artifacts");
+    Speaker::new(Arc::new(Folder::new(&artifacts)), &artifacts, Profiles::default(), engines)
 }
 
 const SESSION: &str = "tts/sessions/0190b5a0-0000-7000-8000-000000000001";

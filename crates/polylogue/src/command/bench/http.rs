@@ -11,6 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use polylogue_artifacts::Folder;
 use polylogue_core::{Record, Setup, id::SessionId, setup::ModelRef};
 use polylogue_providers::script::Scripts;
 use polylogue_runtime::{
@@ -90,8 +91,9 @@ pub(super) async fn run(name: String, chats: u32) -> Result<Value, Failure> {
     let app = App::new(
         Hub::new(Ports { journal, ..ports }, HubSettings::default()),
         store,
+        Arc::new(Folder::new(folder.path().join("artifacts"))),
         Arc::new(BenchHouse { model }),
-        Settings::new(folder.path().join("artifacts")),
+        Settings::default(),
     );
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| Failure::internal(error.to_string()))?;
     let at = listener.local_addr().map_err(|error| Failure::internal(error.to_string()))?;

@@ -11,20 +11,13 @@ use polylogue_providers::speech::{AudioFormat, mix};
 
 use crate::{
     args::Form,
-    config::Config,
     engine::Engine,
     failure::Failure,
     output,
     printable::{in_json, printable},
 };
 
-pub(super) async fn run(
-    config: &Config,
-    engine: &Engine,
-    id: SessionId,
-    form: Form,
-    out: Option<PathBuf>,
-) -> Result<ExitCode, Failure> {
+pub(super) async fn run(engine: &Engine, id: SessionId, form: Form, out: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let conversation = engine.hub.conversation(id).await?;
     let text = match form {
         // A file that people read steers their terminal no more than what is printed does.
@@ -36,9 +29,9 @@ pub(super) async fn run(
         }
         Form::Vtt => printable(&projection::vtt(&captioned(&conversation))).into_owned(),
         Form::Srt => printable(&projection::srt(&captioned(&conversation))).into_owned(),
-        Form::Wav => return sound(config, &conversation, AudioFormat::Wav, out).await,
-        Form::Mp3 => return sound(config, &conversation, AudioFormat::Mp3, out).await,
-        Form::Opus => return sound(config, &conversation, AudioFormat::Opus, out).await,
+        Form::Wav => return sound(engine, &conversation, AudioFormat::Wav, out).await,
+        Form::Mp3 => return sound(engine, &conversation, AudioFormat::Mp3, out).await,
+        Form::Opus => return sound(engine, &conversation, AudioFormat::Opus, out).await,
     };
     match out {
         None => output::text(text),
@@ -63,7 +56,7 @@ fn heard(conversation: &Conversation) -> Vec<Placed> {
 
 /// A sound file does not go to a terminal: without a name it is called after the session.
 async fn sound(
-    config: &Config,
+    engine: &Engine,
     conversation: &Conversation,
     format: AudioFormat,
     out: Option<PathBuf>,
@@ -74,7 +67,7 @@ async fn sound(
         AudioFormat::Opus => "opus",
     };
     let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.{ending}", conversation.stage().setup().id)));
-    let mixed = mix(heard(conversation), config.artifacts.dir.clone(), out.clone(), format).await;
+    let mixed = mix(heard(conversation), engine.artifacts.clone(), out.clone(), format).await;
     let mixed = mixed.map_err(|error| Failure::request(error.to_string()))?;
     output::line(format!("{} · {:.1} s", out.display(), mixed.duration_ms as f64 / 1000.0));
     Ok(ExitCode::SUCCESS)

@@ -17,7 +17,10 @@ use polylogue_core::{
     id::Seq,
     setup::Change,
 };
-use polylogue_runtime::{Listener, port::Journal};
+use polylogue_runtime::{
+    Listener,
+    port::{Artifacts, Journal},
+};
 use polylogue_server::{
     Refusal, Request,
     format::chorus::{ChorusRequest, SlotRequest},
@@ -153,10 +156,15 @@ impl Format for Chorus {
         has_completed.then(|| "chorus \"…\" --session last".to_owned()).into_iter().collect()
     }
 
-    fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
-        let manifests = Keepsakes::<Manifest>::new(journal.clone(), config.artifacts.dir.clone());
+    fn listeners(
+        &self,
+        journal: &Arc<dyn Journal>,
+        artifacts: &Arc<dyn Artifacts>,
+        config: &Config,
+    ) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+        let manifests = Keepsakes::<Manifest>::new(journal.clone(), artifacts.clone());
         let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(manifests)];
-        if let Some(sender) = config.osc()? {
+        if let Some(sender) = config.osc(artifacts)? {
             listeners.push(Arc::new(Osc::new(journal.clone(), sender)));
         }
         Ok(listeners)

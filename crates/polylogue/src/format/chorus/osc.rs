@@ -51,7 +51,7 @@ impl Osc {
             ChorusEvent::SlotAudio { slot, voice_profile, .. } => {
                 let message = of_slot(message, slot).text(voice_profile.as_deref().unwrap_or_default());
                 match &record.event {
-                    Event::ClipMade { clip, .. } => message.clip(clip, &self.sender.artifacts),
+                    Event::ClipMade { clip, .. } => message.clip(clip, &self.sender.folder),
                     _ => message,
                 }
             }
@@ -91,6 +91,7 @@ fn tell(stream: &mut Option<ChorusStream>, record: &Record) -> Option<ChorusEven
 impl Listener for Osc {
     async fn heard(&self, session: SessionId, records: &[Arc<Record>]) {
         let Some(first) = records.first() else { return };
+        self.sender.fetch(records).await;
         let is_known = self.lock().contains_key(&session);
         // A session that goes on has a past that its events are told from.
         let past = match is_known || first.seq == Seq::START.next() {

@@ -28,7 +28,10 @@ use polylogue_core::{
     line::Line,
     setup::FormatSetup,
 };
-use polylogue_runtime::{Listener, Opened, port::Journal};
+use polylogue_runtime::{
+    Listener, Opened,
+    port::{Artifacts, Journal},
+};
 use polylogue_server::{Refusal, Request, format::scene::SceneRequest};
 use serde_json::{Value, json};
 
@@ -121,7 +124,12 @@ impl Format for Scene {
         Some(outputs::folder(&config.scene.out, &settings.name))
     }
 
-    fn listeners(&self, journal: &Arc<dyn Journal>, config: &Config) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+    fn listeners(
+        &self,
+        journal: &Arc<dyn Journal>,
+        _: &Arc<dyn Artifacts>,
+        config: &Config,
+    ) -> Result<Vec<Arc<dyn Listener>>, Failure> {
         Ok(vec![Arc::new(Keepsakes::<Files>::new(journal.clone(), config.scene.out.clone()))])
     }
 

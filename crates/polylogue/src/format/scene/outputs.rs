@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use async_trait::async_trait;
+use polylogue_artifacts::whole;
 use polylogue_core::{
     Event, Record,
     format::scene::{PlayedScene, SceneReport, SceneText, Settings, debug_log},
@@ -15,7 +17,6 @@ use serde::Deserialize;
 use crate::{
     format::keepsake::Keepsake,
     printable::{in_json, printable},
-    whole,
 };
 
 /// The file that says which run the others are of.
@@ -42,8 +43,10 @@ struct Run {
     started_at: String,
 }
 
+#[async_trait]
 impl Keepsake for Files {
     type Of = Settings;
+    type Place = PathBuf;
 
     fn of(records: &[Record]) -> Option<Files> {
         let played = PlayedScene::of(records)?;
@@ -59,13 +62,28 @@ impl Keepsake for Files {
         Some(Files { name: played.settings.name.clone(), run, texts })
     }
 
-    fn write(&self, out: &Path) -> io::Result<()> {
+    async fn write(self, out: &PathBuf) -> io::Result<()> {
+        let out = out.clone();
+        tokio::task::spawn_blocking(move || self.write_to(&out)).await.map_err(io::Error::other).flatten()
+    }
+
+    async fn remove(records: &[Arc<Record>], out: &PathBuf) -> io::Result<()> {
+        let (records, out) = (records.to_vec(), out.clone());
+        tokio::task::spawn_blocking(move || Files::remove_from(&records, &out))
+            .await
+            .map_err(io::Error::other)
+            .flatten()
+    }
+}
+
+impl Files {
+    fn write_to(&self, out: &Path) -> io::Result<()> {
         let folder = self.run.folder(&folder(out, &self.name));
-        self.texts.iter().try_for_each(|(name, text)| whole::write(&folder.join(name), text))
+        self.texts.iter().try_for_each(|(name, text)| whole::write(&folder.join(name), text.as_bytes()))
     }
 
     /// Whatever else somebody has put into the folder stays, and the folder with it.
-    fn remove(records: &[Arc<Record>], out: &Path) -> io::Result<()> {
+    fn remove_from(records: &[Arc<Record>], out: &Path) -> io::Result<()> {
         let Some(Event::Started { setup, .. }) = records.first().map(|first| &first.event) else { return Ok(()) };
         let Some(settings) = setup.format.settings::<Settings>() else { return Ok(()) };
         let folder = folder(out, &settings.name);
@@ -143,7 +161,7 @@ mod tests {
             ("debug.log", String::new()),
         ];
         let run = Run { session_id: run.session_id.clone(), started_at: run.started_at.clone() };
-        Files { name: "The Apology".into(), run, texts }.write(out).unwrap();
+        Files { name: "The Apology".into(), run, texts }.write_to(out).unwrap();
         let mut folders: Vec<String> = std::fs::read_dir(out)
             .unwrap()
             .map(|entry| {

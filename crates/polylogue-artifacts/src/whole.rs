@@ -2,22 +2,33 @@
 //! folders that were made for them.
 
 use std::{
+    fs::File,
     io::{self, Write},
     path::Path,
 };
 
 /// Writes a file and the folders that it needs.
-pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+pub fn write(path: &Path, mut content: &[u8]) -> io::Result<()> {
+    write_from(path, &mut content)
+}
+
+/// Copies a file, likewise.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    write_from(to, &mut File::open(from)?)
+}
+
+fn write_from(path: &Path, content: &mut dyn io::Read) -> io::Result<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     let mut part = builder().tempfile_in(folder)?;
-    part.write_all(text.as_bytes())?;
+    io::copy(content, &mut part)?;
+    part.flush()?;
     part.persist(path).map(|_| ()).map_err(|error| error.error)
 }
 
 /// Removes the file at `path` below `folder`, and the folders on the way to it that are empty then. One that is not
 /// there is removed already.
-pub(crate) fn remove(folder: &Path, path: &Path) -> io::Result<()> {
+pub fn remove(folder: &Path, path: &Path) -> io::Result<()> {
     match std::fs::remove_file(folder.join(path)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
