@@ -25,6 +25,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     port::{Admission, Call, CallError, Model, Reply},
     purse::Tab,
+    tenure::Tenure,
 };
 
 /// How often a passing failure is tried again, and how long is waited in between.
@@ -75,6 +76,7 @@ pub(crate) struct Performance<W> {
     pub(crate) tab: Tab,
     pub(crate) patience: Patience,
     pub(crate) retries: Retries,
+    pub(crate) tenure: Tenure,
     /// Is told what the ask waits for while no try is under way, and when it waits no more.
     pub(crate) waiting: W,
 }
@@ -83,7 +85,7 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
     /// Asks until there is a reply, or no more tries. What comes back says what all tries together used. The time
     /// limits begin when the model takes the call up.
     pub(crate) async fn run(self) -> Input {
-        let Performance { model, ask, tab, patience, retries, waiting } = self;
+        let Performance { model, ask, tab, patience, retries, tenure, waiting } = self;
         let mut call = Call { ask, retry: 0, deltas: tab.deltas.clone() };
         let provider = call.ask.request.model.provider.clone();
         let is_waited_for = call.ask.id.purpose.is_waited_for();
@@ -95,6 +97,12 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
                 waiting(Some(&format!("a place at {provider}")));
             })
             .await;
+            tenure
+                .certain(|| {
+                    has_waited = true;
+                    waiting(Some("the store"));
+                })
+                .await;
             if has_waited {
                 waiting(None);
             }
@@ -280,7 +288,9 @@ mod tests {
                 told.fetch_add(1, Ordering::SeqCst);
             };
             let ask = Ask { id, request };
-            let input = Performance { model, ask, tab, patience, retries, waiting }.run().await;
+            let tenure = Tenure::default();
+            tenure.renew(Instant::now(), seconds(3_600));
+            let input = Performance { model, ask, tab, patience, retries, tenure, waiting }.run().await;
             assert_eq!(matches!(input, Input::Answered { .. }), in_time, "{waits} s, then {takes} s");
             assert_eq!(told.into_inner(), 2 * u32::from(waits > 0), "it is told, and so is its end");
         }

@@ -35,6 +35,7 @@ use crate::{
     live::Publisher,
     port::{JournalError, NodeId, Ports, Speech},
     purse::{Purse, Tab},
+    tenure::Tenure,
 };
 
 /// What somebody wants of a running session.
@@ -52,11 +53,17 @@ pub(crate) struct Said {
     pub(crate) taken: oneshot::Sender<Result<(), Rejected>>,
 }
 
+/// Who runs a session.
+pub(crate) struct Owner {
+    pub(crate) node: NodeId,
+    pub(crate) tenure: Tenure,
+}
+
 /// A session being run.
 pub(crate) struct Drive {
     conversation: Conversation,
     ports: Ports,
-    node: NodeId,
+    owner: Owner,
     retries: Retries,
     publisher: Publisher,
     under_way: UnderWay,
@@ -116,13 +123,13 @@ impl Drive {
     pub(crate) fn new(
         conversation: Conversation,
         ports: Ports,
-        node: NodeId,
+        owner: Owner,
         retries: Retries,
         publisher: Publisher,
     ) -> Drive {
         let head = conversation.stage().head();
         let (under_way, batch, arrived) = Default::default();
-        Drive { conversation, ports, node, retries, publisher, under_way, batch, arrived, head }
+        Drive { conversation, ports, owner, retries, publisher, under_way, batch, arrived, head }
     }
 
     /// Runs the session until it ends, waits for a person only, is abandoned or taken over, or cannot be recorded any
@@ -247,12 +254,12 @@ impl Drive {
     }
 
     fn ask(&self, ask: Ask, tab: Tab) -> BoxFuture<'static, Input> {
-        let (model, retries) = (self.ports.model.clone(), self.retries);
+        let (model, retries, tenure) = (self.ports.model.clone(), self.retries, self.owner.tenure.clone());
         let patience = Patience::new(self.conversation.stage().limits(), &*model, &ask.request.model);
         let (publisher, id) = (self.publisher.clone(), ask.id.clone());
         let waiting = move |what: Option<&str>| publisher.waiting(&id, what);
         let (id, ran_up) = (ask.id.clone(), tab.clone());
-        let work = Performance { model, ask, tab, patience, retries, waiting }.run();
+        let work = Performance { model, ask, tab, patience, retries, tenure, waiting }.run();
         let broken = move || {
             let message = "the model's connector broke inside, which is a bug: the log says where".to_owned();
             let failure = CallFailure { kind: FailureKind::Unavailable, message };
@@ -272,7 +279,9 @@ impl Drive {
         let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
         let budget = purse.budget(stage.kept_for_text());
         let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place, budget };
+        let tenure = self.owner.tenure.clone();
         let work = async move {
+            tenure.certain(|| {}).await;
             match voice.speak(&speech).await {
                 Ok(clip) => Input::ClipMade { line: id, clip },
                 Err(error) => Input::ClipFailed { line: id, error: error.to_string() },
@@ -383,7 +392,7 @@ impl Drive {
         }
         let records = std::mem::take(&mut self.batch);
         let (journal, id) = (self.ports.journal.clone(), self.conversation.stage().setup().id);
-        persist(&*journal, id, &records, self.node).await?;
+        persist(&*journal, id, &records, self.owner.node).await?;
         self.publisher.records(records);
         Ok(self.head)
     }
@@ -404,7 +413,7 @@ impl Drive {
         records: &[Arc<Record>],
         commands: &mut mpsc::Receiver<Command>,
     ) -> Result<(), JournalError> {
-        let (journal, id, node) = (self.ports.journal.clone(), self.conversation.stage().setup().id, self.node);
+        let (journal, id, node) = (self.ports.journal.clone(), self.conversation.stage().setup().id, self.owner.node);
         let recording = persist(&*journal, id, records, node);
         tokio::pin!(recording);
         let mut is_held = true;

@@ -40,10 +40,11 @@ pub use self::{
 };
 use crate::{
     call::Retries,
-    drive::{Command, Drive, Parting, Said},
+    drive::{Command, Drive, Owner, Parting, Said},
     live::{Channels, Publisher, Subscription, Task},
     port::{JournalError, LetterId, NodeId, Owned, Ports, Signal, Topic},
     room::{Bell, Bells},
+    tenure::Tenure,
 };
 
 /// How often somebody tries to reach a session that begins or ends in that very moment.
@@ -84,6 +85,8 @@ struct Inner {
     node: NodeId,
     /// When the store last heard that the node is alive.
     checked_in: Mutex<Option<Instant>>,
+    /// For how long it may take itself for the owner of what it runs.
+    tenure: Tenure,
     /// Whether a task keeps the node known.
     stays_known: AtomicBool,
     is_leaving: AtomicBool,
@@ -118,6 +121,7 @@ impl Hub {
                 settings,
                 node: NodeId::random(),
                 checked_in: Mutex::default(),
+                tenure: Tenure::default(),
                 stays_known: AtomicBool::new(false),
                 is_leaving: AtomicBool::new(false),
                 claims: Arc::new(Claims::new(settings.max_live)),
@@ -478,7 +482,8 @@ impl Hub {
         claim.runs();
         let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
-        let drive = Drive::new(conversation, ports, self.inner.node, retries, publisher);
+        let owner = Owner { node: self.inner.node, tenure: self.inner.tenure.clone() };
+        let drive = Drive::new(conversation, ports, owner, retries, publisher);
         let hub = self.clone();
         tokio::spawn(async move {
             let ran = AssertUnwindSafe(drive.run(&mut claim.commands)).catch_unwind().await;

@@ -15,6 +15,7 @@ mod overheard;
 pub mod port;
 mod purse;
 mod room;
+mod tenure;
 
 pub use call::Retries;
 pub use hub::{Hub, HubError, HubSettings, Known, Opened};

@@ -51,12 +51,18 @@ impl Hub {
     }
 
     async fn check_in(&self) -> Result<(), JournalError> {
-        let lease = self.inner.settings.lease;
-        if self.inner.ports.nodes.keep_alive(self.inner.node, lease).await? {
+        let (inner, lease, asked) = (&self.inner, self.inner.settings.lease, Instant::now());
+        let had_lapsed = inner.ports.nodes.keep_alive(inner.node, lease).await?;
+        if had_lapsed {
             // Others may only seem to be gone as this process did: they get the time to say that they are not.
-            self.inner.claims.wait_before_taking_over(lease);
+            inner.claims.wait_before_taking_over(lease);
         }
-        *self.inner.checked_in() = Some(Instant::now());
+        // What it ran in between may be another's by now: then it looks first.
+        let has_held = inner.tenure.is_new() || (inner.tenure.is_certain() && !had_lapsed);
+        if has_held || inner.claims.running_before(asked).is_empty() {
+            inner.tenure.renew(asked, lease);
+        }
+        *inner.checked_in() = Some(asked);
         Ok(())
     }
 
@@ -165,6 +171,7 @@ impl Hub {
     /// Does what others want of the sessions here, and finds out which are not this node's any more.
     async fn look_after(&self) -> Result<(), JournalError> {
         let inner = &self.inner;
+        let checked_in = *inner.checked_in();
         let running = inner.claims.running_before(Instant::now());
         let owned = inner.ports.nodes.owned(inner.node).await?;
         for owned in &owned {
@@ -185,6 +192,10 @@ impl Hub {
             if let Some(commands) = inner.claims.commands(session) {
                 let _ = commands.try_send(Command::LookUp);
             }
+        }
+        // Whoever has lost a session has been told, and hears that before anything else.
+        if let Some(checked_in) = checked_in {
+            inner.tenure.renew(checked_in, inner.settings.lease);
         }
         self.take_up_letters().await
     }

@@ -21,7 +21,7 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     Hub, HubError, HubSettings, Listener, MemoryJournal, Overheard, Ports, Published,
-    port::{Journal, JournalError, MAX_TAKEOVERS, NodeId, Nodes, Owned, Search, Summary},
+    port::{Call, CallError, Journal, JournalError, MAX_TAKEOVERS, NodeId, Nodes, Owned, Search, Summary},
 };
 use tokio::time::{Instant, sleep};
 
@@ -31,9 +31,11 @@ use crate::support::{Behaviour, Bench, TestModel, setup};
 /// A store that can be in trouble: appends fail, or are done without anybody being told.
 #[derive(Default)]
 struct Troubled {
-    store: MemoryJournal,
+    store: Arc<MemoryJournal>,
     is_locked: AtomicBool,
     is_mute: AtomicBool,
+    /// Whether this process cannot reach it at all.
+    is_cut_off: AtomicBool,
     refused: AtomicUsize,
 }
 
@@ -41,12 +43,20 @@ impl Troubled {
     fn lock(&self, is_locked: bool) {
         self.is_locked.store(is_locked, Ordering::SeqCst);
     }
+
+    fn reach(&self) -> Result<(), JournalError> {
+        match self.is_cut_off.load(Ordering::SeqCst) {
+            true => Err(JournalError::Unavailable("nobody answers".to_owned())),
+            false => Ok(()),
+        }
+    }
 }
 
 #[async_trait]
 impl Journal for Troubled {
     async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Result<(), JournalError> {
         let trouble = || JournalError::Unavailable("another program keeps it locked".to_owned());
+        self.reach()?;
         if self.is_locked.load(Ordering::SeqCst) {
             self.refused.fetch_add(1, Ordering::SeqCst);
             return Err(trouble());
@@ -91,6 +101,7 @@ struct NodesOf(Arc<Troubled>);
 #[async_trait]
 impl Nodes for NodesOf {
     async fn keep_alive(&self, node: NodeId, lease: Duration) -> Result<bool, JournalError> {
+        self.0.reach()?;
         self.0.store.keep_alive(node, lease).await
     }
 
@@ -99,10 +110,12 @@ impl Nodes for NodesOf {
     }
 
     async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
+        self.0.reach()?;
         self.0.store.take_over(node, limit).await
     }
 
     async fn owned(&self, node: NodeId) -> Result<Vec<Owned>, JournalError> {
+        self.0.reach()?;
         self.0.store.owned(node).await
     }
 
@@ -167,6 +180,45 @@ async fn a_call_goes_on_while_the_store_is_in_trouble_and_a_stop_ends_it_at_once
             .iter()
             .any(|record| matches!(&record.event, Event::AskCut { partial, .. } if partial.ends_with("half a")))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_have_lost_a_session_sends_nothing_more_for_it() {
+    // The first try is told to come again when the lease is long over.
+    let retry_after = Some(Duration::from_secs(25));
+    let busy = move |call: &Call| match call.retry {
+        0 => Behaviour::Fails(CallError::Overloaded { retry_after, message: String::new() }),
+        _ => Behaviour::HandsOn,
+    };
+    for is_taken_over in [true, false] {
+        let store = Arc::new(Troubled::default());
+        let bench = Bench::new(TestModel::new(busy));
+        let nodes = Arc::new(NodesOf(store.clone()));
+        let ports = Ports { journal: store.clone(), nodes, ..bench.ports };
+        let settings = HubSettings { lease: Duration::from_secs(10), ..HubSettings::default() };
+        let hub = Hub::new(ports.clone(), settings);
+        let id = hub.start(setup(1)).await.unwrap();
+        sleep(Duration::from_secs(2)).await;
+        assert_eq!(bench.model.calls(), 1);
+        store.is_cut_off.store(true, Ordering::SeqCst);
+        let other = TestModel::handing_on();
+        let node = NodesOf(Arc::new(Troubled { store: store.store.clone(), ..Troubled::default() }));
+        let node = Arc::new(node);
+        let ports = Ports { model: other.clone(), journal: node.0.clone(), nodes: node, ..ports };
+        let elsewhere = Hub::new(ports, settings);
+        if is_taken_over {
+            elsewhere.attend().await.unwrap();
+        }
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(bench.model.calls(), 1, "the lease is over, so it is not tried again");
+        assert_eq!(other.calls(), u32::from(is_taken_over));
+        store.is_cut_off.store(false, Ordering::SeqCst);
+        hub.wait(id).await.unwrap();
+        // Who finds that it has lost the session lets go of it; who finds that it has not goes on.
+        assert_eq!(bench.model.calls(), if is_taken_over { 1 } else { 2 });
+        let records = store.store.read_all(id).await.unwrap();
+        assert!(matches!(records.last().map(|last| &last.event), Some(Event::Ended { .. })));
+    }
 }
 
 #[tokio::test(start_paused = true)]
