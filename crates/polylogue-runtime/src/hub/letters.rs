@@ -25,7 +25,7 @@ use crate::port::{Fate, JournalError, Letter, LetterId, Posted, Signal, Topic};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often they look for it by themselves.
-const LOOK: Duration = Duration::from_millis(250);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How long a letter is kept: longer than anybody waits for its answer.
 const LIFETIME: Duration = Duration::from_secs(60);

@@ -31,10 +31,10 @@ use tokio::time::{Instant, sleep};
 use super::{another, two};
 use crate::support::{Behaviour, Bench, TestModel, setup};
 
-/// How long it takes at most where signals arrive, and where none does: a look every second there, and every quarter
-/// of one here.
+/// How long it takes at most where signals arrive, and where none does: a look every second there, and every tenth of
+/// one here.
 const AT_ONCE: Duration = Duration::from_millis(50);
-const BY_LOOKING: Duration = Duration::from_millis(1_300);
+const BY_LOOKING: Duration = Duration::from_millis(1_150);
 
 fn you() -> PersonId {
     "you".parse().unwrap()

@@ -149,6 +149,38 @@ fn a_session_of_one_server_is_heard_and_stopped_on_the_other() {
     assert_eq!((status, &stopped["reason"]), (200, &json!("cancelled")));
 }
 
+/// A session is spoken to, and its words are heard as they are written, on a server that does not run it. NATS makes it
+/// quick; without it everything but the words comes by looking, and so it does between servers on one file.
+#[test]
+fn a_session_of_one_server_is_spoken_to_on_the_other() {
+    let nats = std::env::var("POLYLOGUE_TEST_NATS")
+        .expect("this test needs NATS: run it by `scripts/postgres.sh run scripts/nats.sh run cargo nextest run …`");
+    for (is_postgres, has_nats) in [(true, true), (true, false), (false, false)] {
+        let folder = Folder::new();
+        let store = if is_postgres { new_store() } else { format!("sqlite:{}", folder.path("shared.db").display()) };
+        prepare(&folder, &store, None);
+        folder
+            .write("replies.yaml", "replies:\n  - {pace: 200ms, reply: {message: \"One two three four five six.\"}}\n");
+        if has_nats {
+            let config = std::fs::read_to_string(folder.path("polylogue.toml")).unwrap();
+            let cluster = format!("[cluster]\nnats = \"{nats}\"\nname = \"it-{:x}\"\n", fastrand::u64(..));
+            folder.write("polylogue.toml", &config.replace("[cluster]\n", &cluster));
+        }
+        let (first, second) = (Server::start(&folder, &[]), Server::start(&folder, &[]));
+        let session = begin(&first);
+        let path = format!("/v1/sessions/{session}");
+        let (status, answer) = second.post(&format!("{path}/say"), &json!({"text": "Mind the gap."}));
+        assert_eq!(status, 202, "{answer}");
+        let live = second.text(&format!("{path}/events?live=true"));
+        assert_eq!(live.matches("Mind the gap.").count(), 1, "{live}");
+        assert!(live.contains("\"type\":\"ended\""), "{live}");
+        if has_nats {
+            assert!(live.matches("event: delta").count() > 1, "words come as they are written: {live}");
+        }
+        assert_eq!(second.get(&path)["lines"][1]["text"], "Mind the gap.");
+    }
+}
+
 /// A process that stands still for longer than its lease has lost its session. When it goes on it finds that out, adds
 /// nothing, and serves as before.
 #[test]
