@@ -62,9 +62,6 @@ def main() -> int:
         calls = lab.calls()[first:]
         again = paid_twice(calls)
         in_flight = [call for call, _ in again if call.key == frozen.key and (call.ended or 1e12) >= frozen_at - 0.5]
-        for call, next_ in again:
-            if call not in in_flight:
-                print(f"  {call.marker} {call.kind}: {call.key} ended {(call.ended or 0) - frozen_at:.1f}, then {next_.key} begun {next_.begun - frozen_at:.1f}")
         checks.check(len(in_flight) == len(again), "calls made again were in flight when it froze", len(again))
         told = here.errors_of(frozen)
         checks.check("panicked" not in told and "bug" not in told, "it breaks nowhere", told[-200:] if "panick" in told else "")

@@ -87,7 +87,7 @@ class Process:
 
 
 class House:
-    def __init__(self, lab: Lab, binary: str, max_sessions: int = 1000, store: pathlib.Path | None = None, nats: str = ""):
+    def __init__(self, lab: Lab, binary: str, max_sessions: int = 1000, store: pathlib.Path | None = None, nats: str = "", places: int = 32):
         self.lab, self.binary = lab, binary
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="polylogue-owners-"))
         self.store = (store or self.folder) / "polylogue.db"
@@ -99,6 +99,7 @@ class House:
             self.cluster += f'\nnats = "{nats}"'
         self.artifacts, self.scenes = self.folder / "artifacts", self.folder / "scenes"
         self.processes: list[Process] = []
+        self.places = places
         cast = self.folder / "cast"
         cast.mkdir()
         (cast / "alice.md").write_text("# Alice\nShe is blunt.\n")
@@ -128,6 +129,7 @@ dir = "{self.artifacts}"
 kind = "openai"
 base_url = "{self.lab.base_url}"
 api_key_env = "LAB_KEY"
+max_concurrent = {self.places}
 [prices."lab/*"]
 input = 0.0
 output = 0.0
