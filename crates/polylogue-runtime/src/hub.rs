@@ -42,7 +42,7 @@ use crate::{
     call::Retries,
     drive::{Command, Drive, Owner, Parting, Said},
     live::{Channels, Publisher, Subscription, Task},
-    port::{JournalError, LetterId, NodeId, Owned, Ports, Signal, Topic},
+    port::{JournalError, LetterId, Living, NodeId, Owned, Ports, Signal, Topic},
     room::{Bell, Bells},
     tenure::Tenure,
 };
@@ -136,7 +136,13 @@ impl Hub {
 
     /// Starts a session. When this returns, its setup is on disk.
     pub async fn start(&self, setup: Setup) -> Result<SessionId, HubError> {
-        let claim = self.inner.claims.claim_a_place(setup.id)?;
+        let claim = match self.inner.claims.claim_a_place(setup.id) {
+            Err(HubError::Busy(most)) => {
+                let id = setup.id;
+                return self.hand_over(vec![setup], most).await.map(|_| id);
+            }
+            claim => claim?,
+        };
         let hub = self.clone();
         to_its_end(async move { hub.begin(setup, claim).await }).await
     }
@@ -146,7 +152,10 @@ impl Hub {
         // What cannot work is found before anything begins.
         setups.iter().try_for_each(Setup::check)?;
         let claims = &self.inner.claims;
-        let mut places = claims.reserve(setups.len())?;
+        let mut places = match claims.reserve(setups.len()) {
+            Err(HubError::Busy(most)) => return self.hand_over(setups, most).await,
+            places => places?,
+        };
         let claimed = setups.iter().map(|setup| claims.claim(setup.id, places.split(1)));
         let claimed = claimed.collect::<Result<Vec<Claim>, HubError>>()?;
         let hub = self.clone();
@@ -167,6 +176,29 @@ impl Hub {
         self.write(&conversation, vec![Arc::new(first)]).await?;
         self.run(conversation, claim);
         Ok(id)
+    }
+
+    /// Begins sessions for which there is no place here, where another node has room for all of them: it owns them
+    /// from their first record on, and finds them when it next looks.
+    async fn hand_over(&self, setups: Vec<Setup>, most: usize) -> Result<Vec<SessionId>, HubError> {
+        let Ok(sessions) = u32::try_from(setups.len()) else { return Err(HubError::Busy(most)) };
+        let node = self.inner.ports.nodes.book(sessions, self.inner.node).await?;
+        let node = node.ok_or(HubError::Busy(most))?;
+        let hub = self.clone();
+        to_its_end(async move {
+            let ports = &hub.inner.ports;
+            let mut ids = Vec::with_capacity(setups.len());
+            for setup in setups {
+                let (conversation, first) = Conversation::start(setup, ports.clock.now())?;
+                let (id, records) = (conversation.stage().setup().id, vec![Arc::new(first)]);
+                ports.journal.append(id, records.clone(), node).await?;
+                hub.publisher(&conversation).records(records);
+                ids.push(id);
+            }
+            ports.signals.send(&Topic::Node(node), Signal::Look);
+            Ok(ids)
+        })
+        .await
     }
 
     /// Goes on with a session that was stopped, that met a limit, or whose process ended.
@@ -409,6 +441,11 @@ impl Hub {
 
     pub fn is_running(&self, id: SessionId) -> bool {
         self.inner.claims.contains(id)
+    }
+
+    /// The processes that share the store and are alive.
+    pub async fn nodes(&self) -> Result<Vec<Living>, HubError> {
+        Ok(self.inner.ports.nodes.living().await?)
     }
 
     pub fn running(&self) -> usize {

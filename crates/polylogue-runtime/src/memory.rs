@@ -17,8 +17,8 @@ use polylogue_core::{
 use tokio::time::Instant;
 
 use crate::port::{
-    Fate, Journal, JournalError, Letter, LetterId, Letters, MAX_TAKEOVERS, Memories, NodeId, Nodes, Owned, Posted,
-    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, Living, MAX_TAKEOVERS, Memories, NodeId, Nodes, Owned,
+    Posted, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
 };
 
 /// Journals that end with the process.
@@ -34,6 +34,8 @@ struct Kept {
     forgotten: BTreeSet<(SessionId, Seq)>,
     /// Until when each node is alive, if it says nothing before.
     nodes: BTreeMap<NodeId, Instant>,
+    /// How many sessions each would take.
+    rooms_of_nodes: BTreeMap<NodeId, u32>,
     /// The oldest first.
     letters: Vec<KeptLetter>,
 }
@@ -126,7 +128,7 @@ impl Journal for MemoryJournal {
 
     async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
         let mut kept = self.lock();
-        let Kept { sessions, rooms, forgotten, nodes, letters } = &mut *kept;
+        let Kept { sessions, rooms, forgotten, nodes, letters, .. } = &mut *kept;
         let Some(known) = sessions.get(&session) else { return Ok(false) };
         if known.owner.is_some_and(|owner| is_alive(nodes, owner)) {
             return Err(JournalError::Owned);
@@ -157,6 +159,7 @@ impl Nodes for MemoryJournal {
     async fn depart(&self, node: NodeId) -> Result<(), JournalError> {
         let mut kept = self.lock();
         kept.nodes.remove(&node);
+        kept.rooms_of_nodes.remove(&node);
         for session in kept.sessions.values_mut().filter(|session| session.owner == Some(node)) {
             session.takeovers = 0;
             // One that has ended keeps the owner who is gone until somebody has seen to its files.
@@ -211,6 +214,32 @@ impl Nodes for MemoryJournal {
         let Some(session) = kept.sessions.get_mut(&session) else { return Ok(None) };
         session.is_to_stop |= session.owner.is_some();
         Ok(session.owner)
+    }
+
+    async fn tell_room(&self, node: NodeId, room: u32) -> Result<(), JournalError> {
+        self.lock().rooms_of_nodes.insert(node, room);
+        Ok(())
+    }
+
+    async fn book(&self, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, JournalError> {
+        let mut kept = self.lock();
+        let Kept { nodes, rooms_of_nodes, .. } = &mut *kept;
+        let others = rooms_of_nodes.iter_mut().filter(|(node, _)| **node != other_than && is_alive(nodes, **node));
+        let roomiest = others.filter(|(_, room)| **room >= sessions).max_by_key(|(_, room)| **room);
+        Ok(roomiest.map(|(node, room)| {
+            *room -= sessions;
+            *node
+        }))
+    }
+
+    async fn living(&self) -> Result<Vec<Living>, JournalError> {
+        let kept = self.lock();
+        let living = kept.nodes.keys().filter(|node| is_alive(&kept.nodes, **node)).map(|node| Living {
+            node: *node,
+            room: kept.rooms_of_nodes.get(node).copied().unwrap_or_default(),
+            sessions: kept.sessions.values().filter(|session| session.owner == Some(*node)).count() as u64,
+        });
+        Ok(living.collect())
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {

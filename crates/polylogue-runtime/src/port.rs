@@ -19,7 +19,7 @@ pub use journal::{CastNames, Journal, JournalError, ListPlace, NoPlace, Search, 
 pub use letters::{Fate, Letter, LetterId, Letters, Posted};
 pub use memories::Memories;
 pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
-pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};
+pub use nodes::{Living, MAX_TAKEOVERS, NodeId, Nodes, Owned};
 pub use rooms::{RoomListPlace, RoomRecord, RoomSummary, Rooms};
 pub use signals::{Signal, Signalled, Signals, Spoken, Topic, Words};
 pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};

@@ -6,6 +6,7 @@ mod catalog;
 mod health;
 pub(crate) mod list;
 mod login;
+mod nodes;
 mod say;
 pub(crate) mod sessions;
 
@@ -47,6 +48,7 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .merge(format::routes())
         .routes(routes!(list::list))
+        .routes(routes!(nodes::list))
         .routes(routes!(sessions::show, sessions::delete))
         .routes(routes!(sessions::events))
         .routes(routes!(behind::behind))

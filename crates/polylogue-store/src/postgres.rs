@@ -33,8 +33,8 @@ use polylogue_core::{
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
-    RoomRecord, RoomSummary, Rooms, Search, Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
+    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -163,6 +163,18 @@ impl Nodes for PostgresJournal {
 
     async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.with(move |connection| Box::pin(nodes::ask_to_stop(connection, session))).await
+    }
+
+    async fn tell_room(&self, node: NodeId, room: u32) -> Result<(), JournalError> {
+        self.with(move |connection| Box::pin(nodes::tell_room(connection, node, room))).await
+    }
+
+    async fn book(&self, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, JournalError> {
+        self.with(move |connection| Box::pin(nodes::book(connection, sessions, other_than))).await
+    }
+
+    async fn living(&self) -> Result<Vec<Living>, JournalError> {
+        self.with(move |connection| Box::pin(nodes::living(connection))).await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {

@@ -27,8 +27,8 @@ use polylogue_core::{
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
-    RoomRecord, RoomSummary, Rooms, Search, Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
+    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
 };
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
@@ -165,6 +165,20 @@ impl Nodes for SqliteJournal {
 
     async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.write(move |connection| nodes::ask_to_stop(connection, session)).await
+    }
+
+    async fn tell_room(&self, node: NodeId, room: u32) -> Result<(), JournalError> {
+        self.write(move |connection| nodes::tell_room(connection, node, room)).await
+    }
+
+    async fn book(&self, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, JournalError> {
+        let locks = self.locks.clone();
+        self.write(move |connection| nodes::book(connection, &locks, sessions, other_than)).await
+    }
+
+    async fn living(&self) -> Result<Vec<Living>, JournalError> {
+        let locks = self.locks.clone();
+        self.readers.with(move |connection| nodes::living(connection, &locks)).await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {

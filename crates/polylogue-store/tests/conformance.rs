@@ -18,8 +18,8 @@ use polylogue_core::{
 use polylogue_runtime::{
     conformance,
     port::{
-        Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
-        RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
+        Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
+        RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
     },
 };
 use polylogue_store::SqliteJournal;
@@ -140,6 +140,18 @@ impl Nodes for FromDisk {
 
     async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.journal.read().await.ask_to_stop(session).await
+    }
+
+    async fn tell_room(&self, node: NodeId, room: u32) -> Result<(), JournalError> {
+        self.journal.read().await.tell_room(node, room).await
+    }
+
+    async fn book(&self, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, JournalError> {
+        self.journal.read().await.book(sessions, other_than).await
+    }
+
+    async fn living(&self) -> Result<Vec<Living>, JournalError> {
+        self.journal.read().await.living().await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {

@@ -251,6 +251,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The processes that share the store */
+        get: operations["listNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ready": {
         parameters: {
             query?: never;
@@ -1572,6 +1589,26 @@ export interface components {
              * @description From still to stirred, 0 to 1000.
              */
             arousal: number;
+        };
+        /** @description A process that runs sessions. */
+        Node: {
+            /** @description New each time the process is started */
+            id: string;
+            /** @description Whether it is the one that answers this request */
+            isThis: boolean;
+            /**
+             * Format: uint64
+             * @description How many sessions it owns
+             */
+            sessions: number;
+            /**
+             * Format: uint32
+             * @description How many more it would take; 0 for a command line, which takes none
+             */
+            room: number;
+        };
+        NodeList: {
+            nodes: components["schemas"]["Node"][];
         };
         /** @description Something that an agent is told by somebody outside. */
         Note: {
@@ -3433,6 +3470,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Models"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeList"];
                 };
             };
             "4XX": {

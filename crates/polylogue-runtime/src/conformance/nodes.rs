@@ -11,7 +11,7 @@ use polylogue_core::{
 use tokio::task::JoinSet;
 
 use super::example::{agent, discussion, ended, id, records, resumed, said, started, turn_taken};
-use crate::port::{JournalError, MAX_TAKEOVERS, NodeId, Owned, Store};
+use crate::port::{JournalError, Living, MAX_TAKEOVERS, NodeId, Owned, Store};
 
 const HERE: NodeId = NodeId::from_bytes([1; 16]);
 const THERE: NodeId = NodeId::from_bytes([2; 16]);
@@ -204,6 +204,27 @@ pub(super) async fn the_owner_hears_that_it_is_to_stop(store: &dyn Store) {
     let stopped = records(1, 200, [ended(Reason::CANCELLED), resumed()]);
     store.append(id(2), stopped, HERE).await.expect("it follows");
     assert_eq!(to_stop(store.owned(HERE).await.expect("sessions")), [], "it was stopped, and goes on");
+}
+
+pub(super) async fn places_are_booked_at_the_roomiest_of_the_others(store: &dyn Store) {
+    both_are_known(store).await;
+    assert_eq!(store.book(1, HERE).await, Ok(None), "nobody has told of any room");
+    store.tell_room(HERE, 9).await.expect("it is written");
+    store.tell_room(THERE, 3).await.expect("it is written");
+    assert_eq!(store.book(4, HERE).await, Ok(None), "the other has not so much, and its own does not count");
+    assert_eq!(store.book(2, HERE).await, Ok(Some(THERE)));
+    assert_eq!(store.book(2, HERE).await, Ok(None), "what was booked is taken");
+    assert_eq!(store.book(1, HERE).await, Ok(Some(THERE)));
+    assert_eq!(store.book(1, THERE).await, Ok(Some(HERE)));
+    begin(store, id(1), HERE).await;
+    let (here, there) = (Living { node: HERE, room: 8, sessions: 1 }, Living { node: THERE, room: 0, sessions: 0 });
+    let mut both = vec![here, there];
+    both.sort_by_key(|living| living.node);
+    assert_eq!(store.living().await, Ok(both));
+    // A node that is gone has no room, and is not there.
+    store.keep_alive(HERE, Duration::ZERO).await.expect("it is written");
+    assert_eq!(store.book(1, THERE).await, Ok(None));
+    assert_eq!(store.living().await, Ok(vec![there]));
 }
 
 async fn both_are_known(store: &dyn Store) {

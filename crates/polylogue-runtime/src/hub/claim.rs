@@ -75,6 +75,11 @@ impl Claims {
         self.places.clone().try_acquire_many_owned(sessions).map_err(|_| busy())
     }
 
+    /// How many places are free.
+    pub(super) fn room(&self) -> u32 {
+        u32::try_from(self.places.available_permits()).unwrap_or(u32::MAX)
+    }
+
     /// As many places as are free, up to so many.
     pub(super) fn reserve_up_to(&self, sessions: usize) -> Option<OwnedSemaphorePermit> {
         let free = self.places.available_permits().min(sessions);

@@ -231,7 +231,7 @@ enum Why {
 /// begins sessions, and to begin one leads back here.
 fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>, mut signalled: Signalled) -> BoxFuture<'static, ()> {
     async move {
-        let mut is_all = true;
+        let (mut is_all, mut room_told) = (true, None);
         let mut beat = Instant::now() + BEAT;
         loop {
             // Who runs nothing need not be known.
@@ -261,6 +261,13 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>, mut signalled: Signalled) -
                 signalled.drain();
                 if let Err(error) = hub.look_after().await {
                     tracing::debug!(%error, "what others want of the sessions here cannot be read");
+                }
+            }
+            if why == Why::Beat && claims.may_take_over() && room_told != Some(claims.room()) {
+                let room = claims.room();
+                match hub.inner.ports.nodes.tell_room(hub.inner.node, room).await {
+                    Ok(()) => room_told = Some(room),
+                    Err(error) => tracing::debug!(%error, "others do not hear how much room there is"),
                 }
             }
             if why != Why::Signalled && claims.may_take_over() {

@@ -1,6 +1,6 @@
 //! Sessions as their journals make them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use polylogue_core::{
     Conversation, Record,
@@ -8,7 +8,13 @@ use polylogue_core::{
     projection::{Outcome, Status},
 };
 
+use tokio::time::timeout;
+
 use super::{Hub, HubError};
+use crate::{live::Published, port::JournalError};
+
+/// After so long without a record it is looked whether anybody still runs the session.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How many records are read at a time.
 const PAGE: usize = 1_000;
@@ -79,6 +85,29 @@ impl Hub {
         let (_, more) = records.split_first().ok_or(HubError::NoSuchSession(id))?;
         more.iter().for_each(|record| conversation.apply(record));
         Ok(conversation)
+    }
+
+    /// Waits until nobody runs the session, here or elsewhere: it has ended, waits for a person, or was left.
+    pub async fn rest(&self, id: SessionId) -> Result<(), HubError> {
+        match self.wait(id).await {
+            // Another process goes on with it.
+            Ok(()) | Err(HubError::Journal(JournalError::Fenced { .. })) => {}
+            Err(error) => return Err(error),
+        }
+        let mut conversation = self.conversation(id).await?;
+        let mut watch = self.subscribe(id, conversation.stage().head()).of_records();
+        while conversation.stage().ended().is_none() && !conversation.stage().is_waiting() {
+            match timeout(LOOK, watch.next()).await {
+                Ok(Ok(Some(Published::Record(record)))) => conversation.apply(&record),
+                Ok(Ok(Some(Published::Delta { .. } | Published::Waiting { .. }))) => {}
+                Ok(Ok(None)) => break,
+                Ok(Err(error)) => return Err(error.into()),
+                // Nothing has happened for a while: its process may be gone.
+                Err(_) if self.is_running(id) || self.inner.ports.nodes.is_owned(id).await? => {}
+                Err(_) => break,
+            }
+        }
+        Ok(())
     }
 
     /// The session with its whole journal.

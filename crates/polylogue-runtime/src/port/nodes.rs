@@ -48,6 +48,16 @@ pub struct Owned {
     pub is_to_stop: bool,
 }
 
+/// A node that is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Living {
+    pub node: NodeId,
+    /// How many sessions it would take beside those that it owns.
+    pub room: u32,
+    /// How many it owns.
+    pub sessions: u64,
+}
+
 /// The nodes of a store, and what they own.
 ///
 /// Every append makes its node the owner of the session (see [`super::Journal::append`]). An append after which a
@@ -81,6 +91,16 @@ pub trait Nodes: Send + Sync {
     /// Leaves word with the owner of a session that it is to be stopped, and tells who that is. Nothing happens where
     /// nobody owns it.
     async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError>;
+
+    /// Tells how many more sessions the node would take. Before that it would take none.
+    async fn tell_room(&self, node: NodeId, room: u32) -> Result<(), JournalError>;
+
+    /// Takes places for so many sessions at another node that is alive, that which has most of them. They are the
+    /// caller's until that node tells its room anew: whoever books them makes that node the owner of what it begins.
+    async fn book(&self, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, JournalError>;
+
+    /// The nodes that are alive, in the order of their ids.
+    async fn living(&self) -> Result<Vec<Living>, JournalError>;
 
     /// Whether a node that is alive owns the session.
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError>;

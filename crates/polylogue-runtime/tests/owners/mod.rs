@@ -21,7 +21,7 @@ use polylogue_core::{
 };
 use polylogue_runtime::{
     Hub, HubError, HubSettings, Listener, MemoryJournal, Overheard, Ports, Published,
-    port::{Call, CallError, Journal, JournalError, MAX_TAKEOVERS, NodeId, Nodes, Owned, Search, Summary},
+    port::{Call, CallError, Journal, JournalError, Living, MAX_TAKEOVERS, NodeId, Nodes, Owned, Search, Summary},
 };
 use tokio::time::{Instant, sleep};
 
@@ -125,6 +125,18 @@ impl Nodes for NodesOf {
 
     async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.0.store.ask_to_stop(session).await
+    }
+
+    async fn tell_room(&self, node: NodeId, room: u32) -> Result<(), JournalError> {
+        self.0.store.tell_room(node, room).await
+    }
+
+    async fn book(&self, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, JournalError> {
+        self.0.store.book(sessions, other_than).await
+    }
+
+    async fn living(&self) -> Result<Vec<Living>, JournalError> {
+        self.0.store.living().await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {
@@ -242,6 +254,33 @@ async fn a_session_that_let_go_of_a_store_is_gone_on_with_when_it_can_be() {
     let mut watch = bench.hub.subscribe(id, Seq::START);
     while watch.next().await.unwrap().is_some() {}
     assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_full_begins_sessions_at_a_node_with_room_for_all_of_them() {
+    let slow = || TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(60)));
+    let settings = |max_live| HubSettings { max_live, ..HubSettings::default() };
+    let here = Bench::with(slow(), Arc::new(MemoryJournal::default()), settings(1));
+    let there = Bench { model: slow(), ..here.next_process(slow()) };
+    let ports = Ports { model: there.model.clone(), ..there.ports };
+    let there = Bench { hub: Hub::new(ports.clone(), settings(3)), ports, model: there.model };
+    let mut ids = vec![here.hub.start(setup(1)).await.unwrap()];
+    let busy = here.hub.start(setup(1)).await;
+    assert_eq!(busy, Err(HubError::Busy(1)), "nobody else is there");
+    there.hub.attend().await.unwrap();
+    sleep(Duration::from_secs(3)).await;
+    ids.extend(here.hub.start_all(vec![setup(1), setup(1)]).await.unwrap());
+    let busy = here.hub.start_all(vec![setup(1), setup(1)]).await;
+    assert_eq!(busy, Err(HubError::Busy(1)), "there is no room for both");
+    ids.push(here.hub.start(setup(1)).await.unwrap());
+    sleep(Duration::from_secs(3)).await;
+    assert_eq!((here.hub.running(), there.hub.running()), (1, 3));
+    assert_eq!((here.model.calls(), there.model.calls()), (1, 3));
+    for id in ids {
+        let mut watch = here.hub.subscribe(id, Seq::START);
+        while watch.next().await.unwrap().is_some() {}
+        assert_eq!(here.reason(id).await, Some(Reason::CAP_REACHED));
+    }
 }
 
 #[tokio::test(start_paused = true)]

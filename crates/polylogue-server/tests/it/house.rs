@@ -39,7 +39,13 @@ use polylogue_server::{
     serve,
 };
 use tempfile::TempDir;
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::sleep};
+use tokio::{
+    io::{AsyncWriteExt, copy},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::JoinHandle,
+    time::sleep,
+};
 
 /// What a slot says, or `None` for a call that fails.
 pub(crate) type Says = dyn Fn(&Ask) -> Option<String> + Send + Sync;
@@ -148,6 +154,9 @@ pub(crate) fn wav() -> Vec<u8> {
     wav
 }
 
+/// More sessions than a test has.
+const MANY: usize = 10_000;
+
 /// How a test wants its server.
 pub(crate) struct Wanted {
     pub(crate) says: Box<Says>,
@@ -159,6 +168,8 @@ pub(crate) struct Wanted {
     pub(crate) max_live: usize,
     pub(crate) journal: Arc<MemoryJournal>,
     pub(crate) settings: fn(&mut Settings),
+    /// Whether it is about one server, whatever others there may be.
+    pub(crate) is_alone: bool,
 }
 
 impl Wanted {
@@ -173,9 +184,10 @@ impl Wanted {
             think: Duration::ZERO,
             write: Duration::ZERO,
             speak: Duration::ZERO,
-            max_live: 10_000,
+            max_live: MANY,
             journal: Arc::default(),
             settings: |_| {},
+            is_alone: false,
         }
     }
 
@@ -199,11 +211,43 @@ impl Wanted {
             artifacts: artifacts.clone(),
             moments: Mutex::default(),
         });
+        // Hubs that have the same ports have the same signals.
         let ports = Ports::new(told.clone(), told.clone(), store.clone(), Arc::new(SystemClock));
-        let hub = Hub::new(ports, HubSettings { max_live: self.max_live, ..HubSettings::default() });
         let mut settings = Settings::default();
         (self.settings)(&mut settings);
-        let app = App::new(hub, store, Arc::new(Folder::new(artifacts)), Arc::new(TestHouse), settings);
+        let mut nodes = Vec::new();
+        // How many may run is a matter of each server.
+        let number = if self.is_alone || self.max_live < MANY { 1 } else { number_of_nodes() };
+        for _ in 0..number {
+            let hub = Hub::new(ports.clone(), HubSettings { max_live: self.max_live, ..HubSettings::default() });
+            let artifacts = Arc::new(Folder::new(artifacts.clone()));
+            nodes.push(
+                Node::start(App::new(hub, store.clone(), artifacts, Arc::new(TestHouse), settings.clone())).await,
+            );
+        }
+        let at = match nodes.as_slice() {
+            [only] => only.at,
+            several => balance(several.iter().map(|node| node.at).collect()).await,
+        };
+        Served { at, told, journal: self.journal, nodes, folder }
+    }
+}
+
+/// How many servers share the store; each connection is to one of them at random.
+/// `POLYLOGUE_TEST_NODES=3 cargo nextest run -p polylogue-server` runs every test on three.
+fn number_of_nodes() -> usize {
+    std::env::var("POLYLOGUE_TEST_NODES").map_or(1, |nodes| nodes.parse().expect("a number of nodes"))
+}
+
+/// A server on its own port.
+struct Node {
+    at: SocketAddr,
+    stop: oneshot::Sender<()>,
+    running: JoinHandle<()>,
+}
+
+impl Node {
+    async fn start(app: App) -> Node {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -213,24 +257,52 @@ impl Wanted {
             };
             serve(app, listener, shutdown).await.unwrap();
         });
-        Served { at, told, journal: self.journal, stop, running, folder }
+        Node { at, stop, running }
     }
+}
+
+/// Takes every connection to one of these, at random.
+async fn balance(nodes: Vec<SocketAddr>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let node = fastrand::choice(&nodes).copied().unwrap();
+            tokio::spawn(async move {
+                let Ok(mut server) = TcpStream::connect(node).await else { return };
+                let (mut from_client, mut to_client) = client.split();
+                let (mut from_server, mut to_server) = server.split();
+                // A server may answer before it has read everything, and either may leave when it wants to.
+                let asking = async {
+                    let _ = copy(&mut from_client, &mut to_server).await;
+                    let _ = to_server.shutdown().await;
+                };
+                let answering = async {
+                    let _ = copy(&mut from_server, &mut to_client).await;
+                    let _ = to_client.shutdown().await;
+                };
+                tokio::join!(asking, answering);
+            });
+        }
+    });
+    at
 }
 
 pub(crate) struct Served {
     pub(crate) at: SocketAddr,
     pub(crate) told: Arc<Told>,
     pub(crate) journal: Arc<MemoryJournal>,
-    stop: oneshot::Sender<()>,
-    running: JoinHandle<()>,
+    nodes: Vec<Node>,
     pub(crate) folder: TempDir,
 }
 
 impl Served {
-    /// Ends the server in its orderly way.
+    /// Ends the servers in their orderly way.
     pub(crate) async fn stop(self) {
-        self.stop.send(()).unwrap();
-        self.running.await.unwrap();
+        for node in self.nodes {
+            node.stop.send(()).unwrap();
+            node.running.await.unwrap();
+        }
     }
 }
 

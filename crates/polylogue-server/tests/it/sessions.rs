@@ -63,10 +63,13 @@ async fn a_session_can_be_listed_shown_read_and_forked() {
 
 #[tokio::test]
 async fn what_is_offered_and_how_it_goes() {
-    let server = Wanted::good(1).start().await;
+    // What is counted is the work of one server.
+    let server = Wanted { is_alone: true, ..Wanted::good(1) }.start().await;
     assert_eq!(get(server.at, "/v1/agents").await.json()["agents"][0]["name"], "gpt");
     assert_eq!(get(server.at, "/v1/voices").await.json()["voices"][0]["name"], "playful");
     assert_eq!(get(server.at, "/v1/models").await.json()["models"][0]["available"], true);
+    let nodes = get(server.at, "/v1/nodes").await.json();
+    assert_eq!((&nodes["nodes"][0]["isThis"], &nodes["nodes"][1]), (&json!(true), &json!(null)), "{nodes}");
     assert_eq!(get(server.at, "/healthz").await.json(), json!({"status": "ok"}));
     assert_eq!(get(server.at, "/readyz").await.json(), json!({"status": "ready"}));
     post(server.at, "/v1/chat", &chat(1)).await.events().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::Object;
 use polylogue_core::id::{Seq, SessionId};
-use polylogue_runtime::port::{MAX_TAKEOVERS, NodeId, Owned};
+use polylogue_runtime::port::{Living, MAX_TAKEOVERS, NodeId, Owned};
 use tokio_postgres::Row;
 
 use super::{problem::Problem, value};
@@ -78,6 +78,41 @@ pub(super) async fn ask_to_stop(connection: &Object, session: SessionId) -> Resu
     let ask = "UPDATE sessions SET stop = true WHERE id = $1 AND owner IS NOT NULL RETURNING owner";
     let owner = connection.query_opt(ask, &[&value::session(session)]).await?;
     Ok(owner.map(|row| value::to_node(row.get(0))))
+}
+
+pub(super) async fn tell_room(connection: &Object, node: NodeId, room: u32) -> Result<(), Problem> {
+    let tell = connection.prepare_cached("UPDATE nodes SET room = $2 WHERE id = $1").await?;
+    connection.execute(&tell, &[&value::node(node), &value::small(room)]).await?;
+    Ok(())
+}
+
+/// A node that somebody else is just booking is passed over: there may be another.
+pub(super) async fn book(connection: &Object, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, Problem> {
+    let book = connection
+        .prepare_cached(
+            "UPDATE nodes SET room = room - $1 WHERE id = (
+                 SELECT id FROM nodes WHERE room >= $1 AND id <> $2 AND alive_until > clock_timestamp()
+                 ORDER BY room DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
+             RETURNING id",
+        )
+        .await?;
+    let booked = connection.query_opt(&book, &[&value::small(sessions), &value::node(other_than)]).await?;
+    Ok(booked.map(|row| value::to_node(row.get(0))))
+}
+
+pub(super) async fn living(connection: &Object) -> Result<Vec<Living>, Problem> {
+    let select = connection
+        .prepare_cached(
+            "SELECT id, room, (SELECT count(*) FROM sessions WHERE owner = nodes.id) FROM nodes
+             WHERE alive_until > clock_timestamp() ORDER BY id",
+        )
+        .await?;
+    let living = |row: &Row| Living {
+        node: value::to_node(row.get(0)),
+        room: row.get::<_, i32>(1).unsigned_abs(),
+        sessions: row.get::<_, i64>(2).unsigned_abs(),
+    };
+    Ok(connection.query(&select, &[]).await?.iter().map(living).collect())
 }
 
 pub(super) async fn is_owned(connection: &Object, session: SessionId) -> Result<bool, Problem> {

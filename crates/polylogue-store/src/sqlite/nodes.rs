@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use polylogue_core::id::{Seq, SessionId};
-use polylogue_runtime::port::{JournalError, MAX_TAKEOVERS, NodeId, Owned};
+use polylogue_runtime::port::{JournalError, Living, MAX_TAKEOVERS, NodeId, Owned};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, named_params, params};
 
 use super::{failed, locks::Locks};
@@ -169,6 +169,55 @@ pub(super) fn ask_to_stop(connection: &mut Connection, session: SessionId) -> Re
         .prepare_cached("UPDATE sessions SET stop = 1 WHERE id = ?1 AND owner IS NOT NULL RETURNING owner")
         .map_err(failed)?;
     ask.query_row([session.as_bytes()], node).optional().map_err(failed)
+}
+
+pub(super) fn tell_room(connection: &mut Connection, node: NodeId, room: u32) -> Result<(), JournalError> {
+    let mut tell = connection.prepare_cached("UPDATE nodes SET room = ?2 WHERE id = ?1").map_err(failed)?;
+    tell.execute(params![node.as_bytes(), room]).map_err(failed)?;
+    Ok(())
+}
+
+pub(super) fn book(
+    connection: &mut Connection,
+    locks: &Locks,
+    sessions: u32,
+    other_than: NodeId,
+) -> Result<Option<NodeId>, JournalError> {
+    let book = |connection: &mut Connection| {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let others = alive(&transaction, locks)?.into_iter().filter(|node| *node != other_than);
+        let others = others.map(|node| Ok((room_of(&transaction, node)?, node)));
+        let roomiest = others.collect::<rusqlite::Result<Vec<(u32, NodeId)>>>()?.into_iter().max();
+        let booked = roomiest.filter(|(room, _)| *room >= sessions).map(|(_, node)| node);
+        if let Some(node) = booked {
+            let take = "UPDATE nodes SET room = room - ?2 WHERE id = ?1";
+            transaction.execute(take, params![node.as_bytes(), sessions])?;
+        }
+        transaction.commit()?;
+        Ok(booked)
+    };
+    book(connection).map_err(failed)
+}
+
+fn room_of(connection: &Connection, node: NodeId) -> rusqlite::Result<u32> {
+    let mut select = connection.prepare_cached("SELECT room FROM nodes WHERE id = ?1")?;
+    select.query_row([node.as_bytes()], |row| row.get(0))
+}
+
+pub(super) fn living(connection: &Connection, locks: &Locks) -> Result<Vec<Living>, JournalError> {
+    let look = || {
+        let mut owned = connection.prepare_cached("SELECT count(*) FROM sessions WHERE owner = ?1")?;
+        let mut living = alive(connection, locks)?
+            .into_iter()
+            .map(|node| {
+                let sessions: i64 = owned.query_row([node.as_bytes()], |row| row.get(0))?;
+                Ok(Living { node, room: room_of(connection, node)?, sessions: sessions.unsigned_abs() })
+            })
+            .collect::<rusqlite::Result<Vec<Living>>>()?;
+        living.sort_by_key(|living| living.node);
+        Ok(living)
+    };
+    look().map_err(failed)
 }
 
 pub(super) fn is_owned(connection: &Connection, locks: &Locks, session: SessionId) -> Result<bool, JournalError> {

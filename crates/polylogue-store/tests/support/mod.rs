@@ -16,8 +16,8 @@ use polylogue_core::{
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Fate, Journal, JournalError, Letter, LetterId, Letters, Memories, NodeId, Nodes, Owned, Posted, RoomListPlace,
-    RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
+    Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
+    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
 };
 
 /// One store that is open twice, asked in turn.
@@ -87,6 +87,18 @@ impl Nodes for TwoNodes {
 
     async fn ask_to_stop(&self, session: SessionId) -> Result<Option<NodeId>, JournalError> {
         self.node().ask_to_stop(session).await
+    }
+
+    async fn tell_room(&self, node: NodeId, room: u32) -> Result<(), JournalError> {
+        self.node().tell_room(node, room).await
+    }
+
+    async fn book(&self, sessions: u32, other_than: NodeId) -> Result<Option<NodeId>, JournalError> {
+        self.node().book(sessions, other_than).await
+    }
+
+    async fn living(&self) -> Result<Vec<Living>, JournalError> {
+        self.node().living().await
     }
 
     async fn is_owned(&self, session: SessionId) -> Result<bool, JournalError> {

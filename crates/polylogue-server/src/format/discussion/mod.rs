@@ -299,11 +299,7 @@ async fn say(
     if accepts_stream(&headers) {
         return Ok(stream::discussion(&app, id, before, heard));
     }
-    match app.hub.wait(id).await {
-        // Another process goes on with it: what it has said by now is the state.
-        Ok(()) | Err(HubError::Journal(JournalError::Fenced { .. })) => {}
-        Err(error) => return Err(error.into()),
-    }
+    app.hub.rest(id).await?;
     Ok(Json(state_after(&app, id, records).await?).into_response())
 }
 

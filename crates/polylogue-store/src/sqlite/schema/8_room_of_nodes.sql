@@ -1,0 +1,2 @@
+-- How many sessions a node would take beside those that it owns.
+ALTER TABLE nodes ADD COLUMN room INTEGER NOT NULL DEFAULT 0;
