@@ -191,9 +191,9 @@ moderator = "lab/two"
             process.kill()
         return process
 
-    def serve(self, config: pathlib.Path | None = None, wait: bool = True, **streams) -> Process:
-        port = free_port()
-        process = self.start("serve", "--listen", f"127.0.0.1:{port}", config=config, **streams)
+    def serve(self, config: pathlib.Path | None = None, wait: bool = True, store: str = "", **streams) -> Process:
+        port, on = free_port(), ["--store", store] if store else []
+        process = self.start("serve", "--listen", f"127.0.0.1:{port}", *on, config=config, **streams)
         process.url = f"127.0.0.1:{port}"
         if wait:
             until(lambda: get(process, "/healthz")[0] == 200 or not process.is_running(), 30)
