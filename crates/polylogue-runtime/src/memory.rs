@@ -1,5 +1,7 @@
 //! A journal in memory, for tests, trials and benchmarks.
 
+mod quotas;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -36,6 +38,7 @@ struct Kept {
     nodes: BTreeMap<NodeId, Instant>,
     /// The oldest first.
     letters: Vec<KeptLetter>,
+    quotas: quotas::Kept,
 }
 
 #[derive(Debug)]
@@ -126,7 +129,7 @@ impl Journal for MemoryJournal {
 
     async fn delete(&self, session: SessionId) -> Result<bool, JournalError> {
         let mut kept = self.lock();
-        let Kept { sessions, rooms, forgotten, nodes, letters } = &mut *kept;
+        let Kept { sessions, rooms, forgotten, nodes, letters, .. } = &mut *kept;
         let Some(known) = sessions.get(&session) else { return Ok(false) };
         if known.owner.is_some_and(|owner| is_alive(nodes, owner)) {
             return Err(JournalError::Owned);

@@ -10,6 +10,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/1_journal.sql"),
     include_str!("schema/2_discussion.sql"),
     include_str!("schema/3_letters.sql"),
+    include_str!("schema/5_quotas.sql"),
 ];
 
 /// The version that this code reads and writes.

@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/5_nodes.sql"),
     include_str!("schema/6_list.sql"),
     include_str!("schema/7_letters.sql"),
+    include_str!("schema/9_quotas.sql"),
 ];
 
 /// The version that this code reads and writes.
