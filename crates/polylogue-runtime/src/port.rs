@@ -19,7 +19,7 @@ pub use clock::{Clock, SystemClock};
 pub use journal::{CastNames, Journal, JournalError, ListPlace, NoPlace, Search, Summary};
 pub use letters::{Fate, Letter, LetterId, Letters, Posted};
 pub use memories::Memories;
-pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
+pub use model::{Admission, Arrived, Bound, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
 pub use nodes::{MAX_TAKEOVERS, NodeId, Nodes, Owned};
 pub use quotas::{Day, Grant, Holder, Quotas, Wish};
 pub use rooms::{RoomListPlace, RoomRecord, RoomSummary, Rooms};

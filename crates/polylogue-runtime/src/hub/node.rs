@@ -80,6 +80,9 @@ impl Hub {
         if timeout(PARTING, all_ended).await.is_err() {
             tracing::warn!("some sessions did not let go in time");
         }
+        if let Some(places) = &self.inner.places {
+            places.give_back().await;
+        }
         if self.inner.checked_in().take().is_none() {
             return;
         }
@@ -262,6 +265,11 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>, mut signalled: Signalled) -
                 if let Err(error) = hub.look_after().await {
                     tracing::debug!(%error, "what others want of the sessions here cannot be read");
                 }
+            }
+            if why == Why::Beat
+                && let Err(error) = hub.inner.spending.tell().await
+            {
+                tracing::debug!(%error, "what was spent is told later");
             }
             if why != Why::Signalled && claims.may_take_over() {
                 match hub.take_over().await {

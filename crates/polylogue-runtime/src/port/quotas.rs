@@ -76,7 +76,9 @@ impl Wish {
     /// that is `alone`, half of it where there are others, who then find some at once.
     pub fn grant(&self, node: NodeId, known: &[Holder], is_alone: bool, now: i64) -> (Holder, Grant) {
         let before = known.iter().find(|holder| holder.node == node);
-        let since = before.map_or(now, |before| before.since);
+        // Who gives a place back is behind those who wait for one.
+        let since_when = |held| before.filter(|before| before.held == held).map_or(now, |before| before.since);
+        let since = since_when(self.keeps);
         let own = Holder { node, held: self.keeps, wants: self.wants.min(self.of), since };
         let others = || known.iter().filter(|holder| holder.node != node);
         let mut all: Vec<(Holder, u32)> = others().copied().chain([own]).map(|holder| (holder, 0)).collect();
@@ -97,8 +99,7 @@ impl Wish {
         let fair = dealt + lent;
         let taken = others().fold(0, |sum: u32, holder| sum.saturating_add(holder.held));
         let held = self.keeps.max(fair.min(self.of.saturating_sub(taken)));
-        let since = if before.is_some_and(|before| before.held == held) { since } else { now };
-        (Holder { held, since, ..own }, Grant { held, fair })
+        (Holder { held, since: since_when(held), ..own }, Grant { held, fair })
     }
 }
 
@@ -134,6 +135,16 @@ mod tests {
             let known: Vec<Holder> = others.into_iter().chain([own]).collect();
             assert_eq!(wish.grant(node(1), &known, is_alone, 9).1, Grant { held, fair }, "{why}");
         }
+    }
+
+    #[test]
+    fn who_gives_the_only_place_back_does_not_get_it_again_at_once() {
+        let holder = |n, held, since| Holder { node: node(n), held, wants: 1, since };
+        let wish = Wish { provider: "lab".into(), of: 1, keeps: 0, wants: 9 };
+        let (given_back, grant) = wish.grant(node(1), &[holder(1, 1, 0), holder(2, 0, 5)], false, 9);
+        assert_eq!((given_back, grant), (holder(1, 0, 9), Grant { held: 0, fair: 0 }));
+        let (taken, _) = wish.grant(node(2), &[given_back, holder(2, 0, 5)], false, 10);
+        assert_eq!(taken, holder(2, 1, 10));
     }
 
     #[test]
