@@ -335,8 +335,9 @@ impl Conversation {
         if let (Halt::DayIsSpent, Reason::LIMIT_USD, Event::Ended { notice: Some(notice), .. }) =
             (why, reason, &mut ended)
         {
-            // The format would name the session's own limit, which is not in the way.
-            *notice = "What all sessions together may cost in a day is spent. It can go on tomorrow.".into();
+            // The format names the session's own limit, which is not in the way.
+            let own = self.stage.limit_in_words(reason).unwrap_or_default();
+            *notice = notice.replace(&own, "what all sessions together may cost in a day is spent").into();
         }
         events.push(ended);
         events

@@ -231,7 +231,7 @@ impl Drive {
             let mut steps = self.conversation.next();
             steps.retain(|step| !self.under_way.contains(step));
             let asks = steps.iter().any(|step| matches!(step, Step::Ask(_)));
-            if asks && self.owner.spending.is_spent() {
+            if asks && self.owner.spending.is_spent_with(self.uncounted()) {
                 steps.retain(|step| !matches!(step, Step::Ask(_)));
                 if self.under_way.is_empty() && steps.is_empty() {
                     let halted = self.conversation.on(Input::Halted { why: Halt::DayIsSpent, cut: Vec::new() });
@@ -296,7 +296,7 @@ impl Drive {
         let tone = line.delivery.tone.clone();
         let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
         let (budget, spending) = (purse.budget(stage.kept_for_text()), self.owner.spending.clone());
-        let budget = Budget::new(move |cost| !spending.is_spent() && budget.allows(cost));
+        let budget = Budget::new(move |cost| !spending.is_spent_with(cost) && budget.allows(cost));
         let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place, budget };
         let tenure = self.owner.tenure.clone();
         let work = async move {
@@ -424,9 +424,14 @@ impl Drive {
         let records = std::mem::take(&mut self.batch);
         self.record_all(&records, commands).await?;
         self.publisher.records(records);
-        let cost = self.conversation.stage().ledger().known_cost();
-        self.owner.spending.add(cost.minus(std::mem::replace(&mut self.counted, cost)));
+        self.owner.spending.add(self.uncounted());
+        self.counted = self.conversation.stage().ledger().known_cost();
         Ok(())
+    }
+
+    /// What the session has cost and the day's dollars do not know of.
+    fn uncounted(&self) -> Money {
+        self.conversation.stage().ledger().known_cost().minus(self.counted)
     }
 
     async fn record_all(

@@ -47,9 +47,9 @@ impl Spending {
         }
     }
 
-    /// Whether the day's dollars are spent, as far as this process knows.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.0.as_ref().is_some_and(|counted| counted.is_spent())
+    /// Whether the day's dollars are spent, as far as this process knows, with so much more that is not recorded yet.
+    pub(crate) fn is_spent_with(&self, more: Money) -> bool {
+        self.0.as_ref().is_some_and(|counted| counted.is_spent_with(more))
     }
 
     /// Tells the store what was spent here, and hears what all have spent.
@@ -72,7 +72,7 @@ impl Spending {
     pub(crate) async fn check(&self) -> Result<(), HubError> {
         self.tell().await?;
         match &self.0 {
-            Some(counted) if counted.is_spent() => {
+            Some(counted) if counted.is_spent_with(Money::ZERO) => {
                 Err(HubError::DaySpent { limit: counted.limit, until: counted.today().end() })
             }
             _ => Ok(()),
@@ -89,10 +89,10 @@ impl Counted {
         Day::of(self.clock.now())
     }
 
-    fn is_spent(&self) -> bool {
+    fn is_spent_with(&self, more: Money) -> bool {
         let (sums, today) = (self.sums(), self.today());
         let known = sums.known.filter(|(day, _)| *day == today).map_or(Money::ZERO, |(_, known)| known);
-        known.plus(sums.untold.get(&today).copied().unwrap_or_default()) >= self.limit
+        known.plus(sums.untold.get(&today).copied().unwrap_or_default()).plus(more) >= self.limit
     }
 
     async fn tell(&self) -> Result<(), JournalError> {
