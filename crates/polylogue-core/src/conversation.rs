@@ -314,7 +314,8 @@ impl Conversation {
         let reason = match (why, self.rules.wants(&self.stage)) {
             (Halt::StopPressed, _) => Reason::CANCELLED,
             // It had come to its own end: only clips and memories were still being made.
-            (Halt::TimeIsUp, Wants::End(reason) | Wants::Epilogue(_, reason)) => reason,
+            (Halt::TimeIsUp | Halt::DayIsSpent, Wants::End(reason) | Wants::Epilogue(_, reason)) => reason,
+            (Halt::DayIsSpent, Wants::Asks(_) | Wants::Await(_)) => Reason::LIMIT_USD,
             (Halt::TimeIsUp, Wants::Asks(_) | Wants::Await(_)) => Reason::LIMIT_SECONDS,
         };
         let mut events = Vec::with_capacity(cut.len() + 1);
@@ -330,7 +331,15 @@ impl Conversation {
             };
             events.push(Event::AskCut { ask, partial, usage });
         }
-        events.push(self.ended(reason));
+        let mut ended = self.ended(reason);
+        if let (Halt::DayIsSpent, Reason::LIMIT_USD, Event::Ended { notice: Some(notice), .. }) =
+            (why, reason, &mut ended)
+        {
+            // The format names the session's own limit, which is not in the way.
+            let own = self.stage.limit_in_words(reason).unwrap_or_default();
+            *notice = notice.replace(&own, "what all sessions together may cost in a day is spent").into();
+        }
+        events.push(ended);
         events
     }
 
@@ -346,13 +355,28 @@ impl Conversation {
     fn on_resume(&self, change: Change) -> Result<Vec<Event>, Rejected> {
         change.must_rewrite_nothing()?;
         self.check_change(&change)?;
-        if let Some(reason) = self.stage.ended() {
+        if let Some(reason) = self.stage.ended()
+            && !(reason == Reason::LIMIT_USD && self.can_pay())
+        {
             self.rules.may_resume(&self.stage, reason, &change)?;
         }
         let follows = self.goes_on(&change);
         // Whoever resumes a session is alone with it: what is open was sent by a process that is gone.
         let lost = self.stage.lost().collect();
         Ok(followed(Event::Resumed { version: VERSION, change, lost }, follows))
+    }
+
+    /// Whether the session's own limits leave room for what is next: then it was ended by what all sessions together
+    /// may cost in a day, and that is another day's question.
+    fn can_pay(&self) -> bool {
+        let mut committed = self.stage.committed();
+        match self.rules.wants(&self.stage) {
+            Wants::Asks(places) => places.into_iter().all(|place| {
+                let ask = self.ask(self.stage.ask_at(place));
+                self.stage.commit(&ask, &mut committed).is_ok()
+            }),
+            Wants::Epilogue(..) | Wants::Await(_) | Wants::End(_) => false,
+        }
     }
 
     /// What follows from a resume or a fork with this change.

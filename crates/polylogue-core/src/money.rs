@@ -23,6 +23,14 @@ impl Money {
         Money { picodollars: (usd * PICO).round() as u64 }
     }
 
+    pub const fn from_picodollars(picodollars: u64) -> Money {
+        Money { picodollars }
+    }
+
+    pub const fn picodollars(self) -> u64 {
+        self.picodollars
+    }
+
     pub fn usd(self) -> f64 {
         self.picodollars as f64 / PICO
     }

@@ -95,6 +95,8 @@ pub struct Answer {
 pub enum Halt {
     StopPressed,
     TimeIsUp,
+    /// What all sessions together may cost in a day is spent.
+    DayIsSpent,
 }
 
 /// A call that was dropped while under way.

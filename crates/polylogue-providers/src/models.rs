@@ -3,11 +3,11 @@
 mod ollama;
 mod source;
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use polylogue_core::setup::ModelRef;
-use polylogue_runtime::port::{Admission, Call, CallError, FIRST_TOKEN, Model, Reply};
+use polylogue_runtime::port::{Admission, Bound, Call, CallError, FIRST_TOKEN, Model, Reply};
 
 use tokio::sync::Semaphore;
 
@@ -50,11 +50,13 @@ pub(crate) struct Provider {
     private: Option<String>,
     /// For calls at once, handed out in the order of asking. What has none is not bounded here.
     places: Option<Arc<Semaphore>>,
+    /// How many calls it is to get at once from all processes together, where the configuration says so.
+    at_once: Option<usize>,
 }
 
 impl Provider {
     fn unbounded(kind: &'static str, state: State) -> Provider {
-        Provider { kind, state, private: None, places: None }
+        Provider { kind, state, private: None, places: None, at_once: None }
     }
 
     fn at(self, base: &str) -> Provider {
@@ -62,8 +64,9 @@ impl Provider {
     }
 
     fn with_places(self, settings: Option<&ProviderSettings>) -> Provider {
-        let places = settings.and_then(|own| own.max_concurrent).map_or(MAX_CONCURRENT, usize::from);
-        Provider { places: Some(Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))), ..self }
+        let at_once = settings.and_then(|own| own.max_concurrent).map(NonZeroUsize::get);
+        let places = at_once.unwrap_or(MAX_CONCURRENT);
+        Provider { places: Some(Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))), at_once, ..self }
     }
 }
 
@@ -251,6 +254,13 @@ impl Model for Models {
 
     async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
         self.find(&call.ask.request.model)?.answer(call).await
+    }
+
+    fn bound(&self, model: &ModelRef) -> Option<Bound> {
+        // One that cannot be used is told at once, without a place.
+        self.find(model).ok()?;
+        let at_once = self.provider(model)?.at_once?;
+        Some(Bound { provider: model.provider.clone(), at_once: u32::try_from(at_once).unwrap_or(u32::MAX) })
     }
 
     fn first_token(&self, model: &ModelRef, asked: Option<Duration>) -> Duration {

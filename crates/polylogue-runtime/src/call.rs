@@ -23,6 +23,7 @@ use polylogue_core::{
 use tokio::time::{Instant, sleep};
 
 use crate::{
+    places::{Place, Places},
     port::{Admission, Call, CallError, Model, Reply},
     purse::Tab,
     tenure::Tenure,
@@ -77,6 +78,8 @@ pub(crate) struct Performance<W> {
     pub(crate) patience: Patience,
     pub(crate) retries: Retries,
     pub(crate) tenure: Tenure,
+    /// Where places at providers are shared with other processes.
+    pub(crate) places: Option<Arc<Places>>,
     /// Is told what the ask waits for while no try is under way, and when it waits no more.
     pub(crate) waiting: W,
 }
@@ -85,14 +88,14 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
     /// Asks until there is a reply, or no more tries. What comes back says what all tries together used. The time
     /// limits begin when the model takes the call up.
     pub(crate) async fn run(self) -> Input {
-        let Performance { model, ask, tab, patience, retries, tenure, waiting } = self;
+        let Performance { model, ask, tab, patience, retries, tenure, places, waiting } = self;
         let mut call = Call { ask, retry: 0, deltas: tab.deltas.clone() };
         let provider = call.ask.request.model.provider.clone();
         let is_waited_for = call.ask.id.purpose.is_waited_for();
         let (mut others_wait_since, mut timeouts) = (None, 0);
         loop {
             let mut has_waited = call.retry > 0;
-            let admission = admitted(&*model, &call, || {
+            let admission = admitted(&*model, places.as_deref(), &call, || {
                 has_waited = true;
                 waiting(Some(&format!("a place at {provider}")));
             })
@@ -141,8 +144,20 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
 }
 
 /// Waits for a place, and says so unless there is one at once.
-async fn admitted(model: &dyn Model, call: &Call, waits: impl FnOnce()) -> Admission {
-    let mut admission = pin!(model.admit(call));
+async fn admitted(
+    model: &dyn Model,
+    places: Option<&Places>,
+    call: &Call,
+    waits: impl FnOnce(),
+) -> (Option<Place>, Admission) {
+    let mut admission = pin!(async {
+        let bound = places.zip(model.bound(&call.ask.request.model));
+        let place = match bound {
+            Some((places, bound)) => Some(places.take(bound).await),
+            None => None,
+        };
+        (place, model.admit(call).await)
+    });
     if let Some(admitted) = admission.as_mut().now_or_never() {
         return admitted;
     }
@@ -290,7 +305,7 @@ mod tests {
             let ask = Ask { id, request };
             let tenure = Tenure::default();
             tenure.renew(Instant::now(), seconds(3_600));
-            let input = Performance { model, ask, tab, patience, retries, tenure, waiting }.run().await;
+            let input = Performance { model, ask, tab, patience, retries, tenure, places: None, waiting }.run().await;
             assert_eq!(matches!(input, Input::Answered { .. }), in_time, "{waits} s, then {takes} s");
             assert_eq!(told.into_inner(), 2 * u32::from(waits > 0), "it is told, and so is its end");
         }

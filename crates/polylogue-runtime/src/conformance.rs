@@ -5,6 +5,7 @@ mod letters;
 mod list;
 mod memories;
 mod nodes;
+mod quotas;
 mod rooms;
 
 pub use self::memories::{remembers, scene};
@@ -49,6 +50,10 @@ pub async fn nodes(open: impl AsyncFn() -> Arc<dyn Store>) {
     letters::the_next_owner_finds_what_was_not_answered(&*open().await).await;
     letters::a_letter_lasts_for_its_time(&*open().await).await;
     letters::a_session_takes_its_letters_with_it(&*open().await).await;
+    quotas::places_are_given_out_once(open().await).await;
+    quotas::who_is_alone_gets_all_and_lets_go_of_it(&*open().await).await;
+    quotas::the_places_of_who_is_gone_are_free(&*open().await).await;
+    quotas::what_is_spent_is_added_up_by_day(open().await).await;
 }
 
 async fn journal(open: &impl AsyncFn() -> Arc<dyn Store>) {

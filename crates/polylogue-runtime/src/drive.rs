@@ -18,6 +18,7 @@ use polylogue_core::{
     id::{AskId, LineId, Seq},
     ledger::Usage,
     line::Speaker,
+    money::Money,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -33,8 +34,10 @@ use self::{
 use crate::{
     call::{Patience, Performance, Retries},
     live::Publisher,
-    port::{JournalError, NodeId, Ports, Speech},
+    places::Places,
+    port::{Budget, JournalError, NodeId, Ports, Speech},
     purse::{Purse, Tab},
+    spending::Spending,
     tenure::Tenure,
 };
 
@@ -57,6 +60,8 @@ pub(crate) struct Said {
 pub(crate) struct Owner {
     pub(crate) node: NodeId,
     pub(crate) tenure: Tenure,
+    pub(crate) places: Option<Arc<Places>>,
+    pub(crate) spending: Spending,
 }
 
 /// A session being run.
@@ -73,6 +78,8 @@ pub(crate) struct Drive {
     arrived: VecDeque<Happened>,
     /// The place of the last record, on disk or in the batch.
     head: Seq,
+    /// What the session has cost as far as the day's dollars know of it.
+    counted: Money,
 }
 
 /// How a loop came to its end.
@@ -128,8 +135,9 @@ impl Drive {
         publisher: Publisher,
     ) -> Drive {
         let head = conversation.stage().head();
+        let counted = conversation.stage().ledger().known_cost();
         let (under_way, batch, arrived) = Default::default();
-        Drive { conversation, ports, owner, retries, publisher, under_way, batch, arrived, head }
+        Drive { conversation, ports, owner, retries, publisher, under_way, batch, arrived, head, counted }
     }
 
     /// Runs the session until it ends, waits for a person only, is abandoned or taken over, or cannot be recorded any
@@ -216,11 +224,20 @@ impl Drive {
         }));
     }
 
-    /// Begins the steps that are not under way, and returns them to be performed once that is recorded.
+    /// Begins the steps that are not under way, and returns them to be performed once that is recorded. When the day's
+    /// dollars are spent nobody is asked any more: what is under way may finish, and then it ends.
     fn take_up(&mut self) -> Result<Vec<Step>, Broken> {
         unbroken(|| {
             let mut steps = self.conversation.next();
             steps.retain(|step| !self.under_way.contains(step));
+            let asks = steps.iter().any(|step| matches!(step, Step::Ask(_)));
+            if asks && self.owner.spending.is_spent_with(self.uncounted()) {
+                steps.retain(|step| !matches!(step, Step::Ask(_)));
+                if self.under_way.is_empty() && steps.is_empty() {
+                    let halted = self.conversation.on(Input::Halted { why: Halt::DayIsSpent, cut: Vec::new() });
+                    halted.unwrap_or_default().into_iter().for_each(|event| self.record(event));
+                }
+            }
             for step in &steps {
                 for event in self.conversation.begin(step) {
                     self.record(event);
@@ -254,12 +271,13 @@ impl Drive {
     }
 
     fn ask(&self, ask: Ask, tab: Tab) -> BoxFuture<'static, Input> {
-        let (model, retries, tenure) = (self.ports.model.clone(), self.retries, self.owner.tenure.clone());
+        let (model, retries) = (self.ports.model.clone(), self.retries);
+        let (tenure, places) = (self.owner.tenure.clone(), self.owner.places.clone());
         let patience = Patience::new(self.conversation.stage().limits(), &*model, &ask.request.model);
         let (publisher, id) = (self.publisher.clone(), ask.id.clone());
         let waiting = move |what: Option<&str>| publisher.waiting(&id, what);
         let (id, ran_up) = (ask.id.clone(), tab.clone());
-        let work = Performance { model, ask, tab, patience, retries, tenure, waiting }.run();
+        let work = Performance { model, ask, tab, patience, retries, tenure, places, waiting }.run();
         let broken = move || {
             let message = "the model's connector broke inside, which is a bug: the log says where".to_owned();
             let failure = CallFailure { kind: FailureKind::Unavailable, message };
@@ -277,7 +295,8 @@ impl Drive {
         let profile = line.voice.clone().or_else(|| agents[seat?].voice.clone());
         let tone = line.delivery.tone.clone();
         let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
-        let budget = purse.budget(stage.kept_for_text());
+        let (budget, spending) = (purse.budget(stage.kept_for_text()), self.owner.spending.clone());
+        let budget = Budget::new(move |cost| !spending.is_spent_with(cost) && budget.allows(cost));
         let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place, budget };
         let tenure = self.owner.tenure.clone();
         let work = async move {
@@ -405,7 +424,14 @@ impl Drive {
         let records = std::mem::take(&mut self.batch);
         self.record_all(&records, commands).await?;
         self.publisher.records(records);
+        self.owner.spending.add(self.uncounted());
+        self.counted = self.conversation.stage().ledger().known_cost();
         Ok(())
+    }
+
+    /// What the session has cost and the day's dollars do not know of.
+    fn uncounted(&self) -> Money {
+        self.conversation.stage().ledger().known_cost().minus(self.counted)
     }
 
     async fn record_all(

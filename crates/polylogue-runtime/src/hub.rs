@@ -20,6 +20,7 @@ use polylogue_core::{
     event::Origin,
     format::Decision,
     id::{PersonId, Seq, SessionId},
+    money::Money,
     projection,
     room::RoomCall,
     setup::Change,
@@ -42,8 +43,10 @@ use crate::{
     call::Retries,
     drive::{Command, Drive, Owner, Parting, Said},
     live::{Channels, Publisher, Subscription, Task},
+    places::Places,
     port::{JournalError, LetterId, Living, NodeId, Owned, Ports, Signal, Topic},
     room::{Bell, Bells},
+    spending::Spending,
     tenure::Tenure,
 };
 
@@ -65,11 +68,21 @@ pub struct HubSettings {
     /// How long this process counts as alive after it has said so: what it runs is taken over after that. It says so
     /// several times as often.
     pub lease: Duration,
+    /// Whether bounds of calls at once hold for all processes of the store together ([`crate::port::Model::bound`]).
+    pub shares_places: bool,
+    /// What all sessions of the store may cost in a day, whoever runs them.
+    pub per_day: Option<Money>,
 }
 
 impl Default for HubSettings {
     fn default() -> Self {
-        HubSettings { max_live: 10_000, retries: Retries::default(), lease: Duration::from_secs(30) }
+        HubSettings {
+            max_live: 10_000,
+            retries: Retries::default(),
+            lease: Duration::from_secs(30),
+            shares_places: false,
+            per_day: None,
+        }
     }
 }
 
@@ -87,6 +100,9 @@ struct Inner {
     checked_in: Mutex<Option<Instant>>,
     /// For how long it may take itself for the owner of what it runs.
     tenure: Tenure,
+    /// What it has borrowed of the places that all processes share.
+    places: Option<Arc<Places>>,
+    spending: Spending,
     /// Whether a task keeps the node known.
     stays_known: AtomicBool,
     is_leaving: AtomicBool,
@@ -115,13 +131,18 @@ impl Hub {
     /// Must be used inside a tokio runtime: sessions run as its tasks.
     pub fn new(ports: Ports, settings: HubSettings) -> Hub {
         let channels = Arc::new(Channels::new(ports.signals.clone()));
+        let (node, lease) = (NodeId::random(), settings.lease);
+        let places = settings.shares_places.then(|| Arc::new(Places::new(ports.quotas.clone(), node, lease)));
+        let spending = Spending::new(settings.per_day, &ports.quotas, &ports.clock);
         Hub {
             inner: Arc::new(Inner {
                 ports,
                 settings,
-                node: NodeId::random(),
+                node,
                 checked_in: Mutex::default(),
                 tenure: Tenure::default(),
+                places,
+                spending,
                 stays_known: AtomicBool::new(false),
                 is_leaving: AtomicBool::new(false),
                 claims: Arc::new(Claims::new(settings.max_live)),
@@ -170,6 +191,7 @@ impl Hub {
     }
 
     async fn begin(&self, setup: Setup, claim: Claim) -> Result<SessionId, HubError> {
+        self.inner.spending.check().await?;
         self.be_known().await?;
         let (conversation, first) = Conversation::start(setup, self.inner.ports.clock.now())?;
         let id = claim.session;
@@ -211,6 +233,7 @@ impl Hub {
         let claim = self.inner.claims.claim_a_place(new_id)?;
         let hub = self.clone();
         to_its_end(async move {
+            hub.inner.spending.check().await?;
             let records = hub.records(id).await?;
             let now = hub.inner.ports.clock.now();
             let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
@@ -459,6 +482,8 @@ impl Hub {
         let hub = self.clone();
         to_its_end(async move {
             let conversation = hub.read(session).await?;
+            // Agents are asked because of it.
+            hub.inner.spending.check().await?;
             hub.run_because(conversation, input, claim).await
         })
         .await
@@ -496,6 +521,7 @@ impl Hub {
 
     async fn append(&self, conversation: &mut Conversation, events: Vec<Event>) -> Result<(), HubError> {
         self.be_known().await?;
+        let paid_before = conversation.stage().ledger().known_cost();
         let mut records = Vec::with_capacity(events.len());
         for event in events {
             let stage = conversation.stage();
@@ -504,7 +530,10 @@ impl Hub {
             conversation.apply(&record);
             records.push(Arc::new(record));
         }
-        self.write(conversation, records).await
+        self.write(conversation, records).await?;
+        // Calls that are lost are paid for when the session goes on.
+        self.inner.spending.add(conversation.stage().ledger().known_cost().minus(paid_before));
+        Ok(())
     }
 
     /// Records this, then shows it.
@@ -519,7 +548,9 @@ impl Hub {
         claim.runs();
         let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
-        let owner = Owner { node: self.inner.node, tenure: self.inner.tenure.clone() };
+        let Inner { node, tenure, places, spending, .. } = &*self.inner;
+        let (tenure, places, spending) = (tenure.clone(), places.clone(), spending.clone());
+        let owner = Owner { node: *node, tenure, places, spending };
         let drive = Drive::new(conversation, ports, owner, retries, publisher);
         let hub = self.clone();
         tokio::spawn(async move {
@@ -535,6 +566,7 @@ impl Hub {
                     Err(error)
                 }
             };
+            hub.inner.spending.tell_the_rest().await;
             claim.end(outcome);
         });
     }

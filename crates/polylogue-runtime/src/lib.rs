@@ -12,9 +12,11 @@ mod live;
 mod memory;
 mod nearby;
 mod overheard;
+mod places;
 pub mod port;
 mod purse;
 mod room;
+mod spending;
 mod tenure;
 
 pub use call::Retries;

@@ -1,5 +1,7 @@
 //! A journal in memory, for tests, trials and benchmarks.
 
+mod quotas;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -38,6 +40,7 @@ struct Kept {
     rooms_of_nodes: BTreeMap<NodeId, u32>,
     /// The oldest first.
     letters: Vec<KeptLetter>,
+    quotas: quotas::Kept,
 }
 
 #[derive(Debug)]

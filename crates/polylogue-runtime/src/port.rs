@@ -7,6 +7,7 @@ mod letters;
 mod memories;
 mod model;
 mod nodes;
+mod quotas;
 mod rooms;
 mod signals;
 mod voice;
@@ -18,8 +19,9 @@ pub use clock::{Clock, SystemClock};
 pub use journal::{CastNames, Journal, JournalError, ListPlace, NoPlace, Search, Summary};
 pub use letters::{Fate, Letter, LetterId, Letters, Posted};
 pub use memories::Memories;
-pub use model::{Admission, Arrived, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
+pub use model::{Admission, Arrived, Bound, Call, CallError, Deltas, FIRST_TOKEN, Model, Reply};
 pub use nodes::{Living, MAX_TAKEOVERS, NodeId, Nodes, Owned};
+pub use quotas::{Day, Grant, Holder, Quotas, Wish};
 pub use rooms::{RoomListPlace, RoomRecord, RoomSummary, Rooms};
 pub use signals::{Signal, Signalled, Signals, Spoken, Topic, Words};
 pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};
@@ -27,9 +29,9 @@ pub use voice::{Budget, NoVoice, Speech, Voice, VoiceError};
 use crate::nearby::Nearby;
 
 /// A store that keeps all that there is to keep.
-pub trait Store: Journal + Nodes + Letters + Rooms + Memories {}
+pub trait Store: Journal + Nodes + Letters + Quotas + Rooms + Memories {}
 
-impl<S: Journal + Nodes + Letters + Rooms + Memories> Store for S {}
+impl<S: Journal + Nodes + Letters + Quotas + Rooms + Memories> Store for S {}
 
 /// What the engine acts through.
 #[derive(Clone)]
@@ -39,6 +41,7 @@ pub struct Ports {
     pub journal: Arc<dyn Journal>,
     pub nodes: Arc<dyn Nodes>,
     pub letters: Arc<dyn Letters>,
+    pub quotas: Arc<dyn Quotas>,
     pub rooms: Arc<dyn Rooms>,
     pub clock: Arc<dyn Clock>,
     pub signals: Arc<dyn Signals>,
@@ -53,6 +56,7 @@ impl Ports {
             journal: store.clone(),
             nodes: store.clone(),
             letters: store.clone(),
+            quotas: store.clone(),
             rooms: store,
             clock,
             signals: Arc::new(Nearby::default()),

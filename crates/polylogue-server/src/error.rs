@@ -142,7 +142,7 @@ impl From<HubError> for Refusal {
             | HubError::NotStopped => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Journal(error @ JournalError::Unavailable(_)) => return Refusal::unavailable(error),
-            HubError::Busy(_) => Code::RateLimited,
+            HubError::Busy(_) | HubError::DaySpent { .. } => Code::RateLimited,
             HubError::BadSetup(_) | HubError::CannotFork(CannotFork::BadChange(_)) => Code::InvalidConfig,
             HubError::CannotFork(CannotFork::Rejected(rejected)) => of_rejected(rejected),
             HubError::CannotFork(

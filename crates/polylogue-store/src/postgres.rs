@@ -13,6 +13,7 @@ mod letters;
 mod memories;
 mod nodes;
 mod problem;
+mod quotas;
 mod reader;
 mod room;
 mod schema;
@@ -30,11 +31,12 @@ use polylogue_core::{
     Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    money::Money,
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
-    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
+    Day, Fate, Grant, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
+    Quotas, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary, Wish,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -203,6 +205,17 @@ impl Letters for PostgresJournal {
 
     async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
         self.with(move |connection| Box::pin(letters::withdraw(connection, letter))).await
+    }
+}
+
+#[async_trait]
+impl Quotas for PostgresJournal {
+    async fn hold(&self, node: NodeId, wish: Wish, lease: Duration) -> Result<Grant, JournalError> {
+        self.with(move |connection| Box::pin(async move { quotas::hold(connection, node, &wish, lease).await })).await
+    }
+
+    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
+        self.with(move |connection| Box::pin(quotas::spend(connection, day, cost))).await
     }
 }
 

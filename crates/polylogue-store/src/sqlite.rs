@@ -11,6 +11,7 @@ mod locks;
 mod memories;
 mod nodes;
 mod open;
+mod quotas;
 mod reader;
 mod room;
 mod schema;
@@ -24,11 +25,12 @@ use polylogue_core::{
     Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    money::Money,
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
-    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
+    Day, Fate, Grant, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
+    Quotas, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary, Wish,
 };
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
@@ -209,6 +211,21 @@ impl Letters for SqliteJournal {
 
     async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
         self.write(move |connection| letters::withdraw(connection, letter).map_err(failed)).await
+    }
+}
+
+#[async_trait]
+impl Quotas for SqliteJournal {
+    async fn hold(&self, node: NodeId, wish: Wish, lease: Duration) -> Result<Grant, JournalError> {
+        let locks = self.locks.clone();
+        self.write(move |connection| quotas::hold(connection, &locks, node, &wish, lease).map_err(failed)).await
+    }
+
+    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
+        if cost == Money::ZERO {
+            return self.readers.with(move |connection| quotas::spent(connection, day).map_err(failed)).await;
+        }
+        self.write(move |connection| quotas::spend(connection, day, cost).map_err(failed)).await
     }
 }
 

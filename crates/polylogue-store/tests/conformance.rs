@@ -13,13 +13,14 @@ use polylogue_core::{
     Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    money::Money,
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::{
     conformance,
     port::{
-        Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
-        RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
+        Day, Fate, Grant, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned,
+        Posted, Quotas, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Store, Summary, Wish,
     },
 };
 use polylogue_store::SqliteJournal;
@@ -179,6 +180,17 @@ impl Letters for FromDisk {
 
     async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
         self.reopened().await.withdraw(letter).await
+    }
+}
+
+#[async_trait]
+impl Quotas for FromDisk {
+    async fn hold(&self, node: NodeId, wish: Wish, lease: Duration) -> Result<Grant, JournalError> {
+        self.reopened().await.hold(node, wish, lease).await
+    }
+
+    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
+        self.reopened().await.spend(day, cost).await
     }
 }
 

@@ -181,6 +181,8 @@ pub(crate) struct Speech {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct LimitsTable {
     max_usd: Option<Money>,
+    /// What all sessions of the store may cost in a day.
+    pub(crate) per_day_usd: Option<Money>,
     max_tokens: Option<u64>,
     max_seconds: Option<u64>,
     call_timeout_seconds: Option<u64>,

@@ -43,7 +43,13 @@ impl Engine {
 
     pub(crate) async fn open_with(common: &Common, config: &Config, hub: HubSettings) -> Result<Engine, Failure> {
         let url = common.store.as_deref().unwrap_or(&config.store.url);
-        let hub = HubSettings { lease: config.cluster.lease(url)?, ..hub };
+        let hub = HubSettings {
+            lease: config.cluster.lease(url)?,
+            // On one machine the bounds of each process are as good, and cost nothing.
+            shares_places: !url.starts_with("sqlite:"),
+            per_day: config.limits.per_day_usd,
+            ..hub
+        };
         let artifacts = artifacts::open(&config.artifacts)?;
         let store = open_store(url, config).await?;
         let journal: Arc<dyn Journal> = store.clone();

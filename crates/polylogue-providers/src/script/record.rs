@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use polylogue_core::setup::ModelRef;
-use polylogue_runtime::port::{Admission, Call, CallError, Model, Reply};
+use polylogue_runtime::port::{Admission, Bound, Call, CallError, Model, Reply};
 use serde_json::Value;
 
 use super::file::{Entry, File, ScriptedReply, Span};
@@ -66,6 +66,10 @@ impl Model for Recorder {
         self.note(call, &reply)
             .map_err(|error| CallError::Unavailable(format!("the recording cannot be written: {error}")))?;
         Ok(reply)
+    }
+
+    fn bound(&self, model: &ModelRef) -> Option<Bound> {
+        self.model.bound(model)
     }
 
     fn first_token(&self, model: &ModelRef, asked: Option<Duration>) -> Duration {

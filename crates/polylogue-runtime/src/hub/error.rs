@@ -1,6 +1,8 @@
 //! Why the hub does not do what was asked of it.
 
-use polylogue_core::{NotAJournal, Rejected, id::SessionId, projection::CannotFork, setup::BadSetup};
+use polylogue_core::{
+    NotAJournal, Rejected, Timestamp, id::SessionId, money::Money, projection::CannotFork, setup::BadSetup,
+};
 
 use crate::port::JournalError;
 
@@ -22,6 +24,11 @@ pub enum HubError {
     Broken,
     #[error("{0} sessions are running, which is the limit: try again when one has ended")]
     Busy(usize),
+    #[error(
+        "what all sessions together may cost in a day is spent ({limit}, per_day_usd under [limits]): \
+         it goes on at {until}"
+    )]
+    DaySpent { limit: Money, until: Timestamp },
     #[error(transparent)]
     BadSetup(#[from] BadSetup),
     #[error(transparent)]

@@ -80,6 +80,9 @@ impl Hub {
         if timeout(PARTING, all_ended).await.is_err() {
             tracing::warn!("some sessions did not let go in time");
         }
+        if let Some(places) = &self.inner.places {
+            places.give_back().await;
+        }
         if self.inner.checked_in().take().is_none() {
             return;
         }
@@ -269,6 +272,11 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>, mut signalled: Signalled) -
                     Ok(()) => room_told = Some(room),
                     Err(error) => tracing::debug!(%error, "others do not hear how much room there is"),
                 }
+            }
+            if why == Why::Beat
+                && let Err(error) = hub.inner.spending.tell().await
+            {
+                tracing::debug!(%error, "what was spent is told later");
             }
             if why != Why::Signalled && claims.may_take_over() {
                 match hub.take_over().await {

@@ -29,10 +29,23 @@ pub trait Model: Send + Sync {
 
     async fn answer(&self, call: &Call) -> Result<Reply, CallError>;
 
+    /// The calls that the provider of this model is to get at once from all processes together, where somebody has
+    /// said so.
+    fn bound(&self, _model: &ModelRef) -> Option<Bound> {
+        None
+    }
+
     /// How long this model may take to its first word, when nobody has said so (`asked`).
     fn first_token(&self, _model: &ModelRef, asked: Option<Duration>) -> Duration {
         asked.unwrap_or(FIRST_TOKEN)
     }
+}
+
+/// How many calls a provider is to get at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    pub provider: Arc<str>,
+    pub at_once: u32,
 }
 
 /// How long a model may take to its first word.

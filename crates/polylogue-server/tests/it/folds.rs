@@ -15,6 +15,7 @@ use polylogue_core::{
     format::discussion::{Participant, Role, Settings, Who},
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    money::Money,
     money::Price,
     room::{RoomId, RoomPlace},
     setup::{Agent, Cast, FormatSetup, Limits, Sampling},
@@ -22,8 +23,8 @@ use polylogue_core::{
 use polylogue_runtime::{
     MemoryJournal,
     port::{
-        Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
-        RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary,
+        Day, Fate, Grant, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned,
+        Posted, Quotas, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Summary, Wish,
     },
 };
 use serde_json::json;
@@ -132,6 +133,17 @@ impl Letters for Counted {
 
     async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
         self.store.withdraw(letter).await
+    }
+}
+
+#[async_trait]
+impl Quotas for Counted {
+    async fn hold(&self, node: NodeId, wish: Wish, lease: Duration) -> Result<Grant, JournalError> {
+        self.store.hold(node, wish, lease).await
+    }
+
+    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
+        self.store.spend(day, cost).await
     }
 }
 

@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/6_list.sql"),
     include_str!("schema/7_letters.sql"),
     include_str!("schema/8_room_of_nodes.sql"),
+    include_str!("schema/9_quotas.sql"),
 ];
 
 /// The version that this code reads and writes.

@@ -13,11 +13,12 @@ use polylogue_core::{
     Record,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
+    money::Money,
     room::{RoomId, RoomPlace},
 };
 use polylogue_runtime::port::{
-    Fate, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
-    RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Store, Summary,
+    Day, Fate, Grant, Journal, JournalError, Letter, LetterId, Letters, Living, Memories, NodeId, Nodes, Owned, Posted,
+    Quotas, RoomListPlace, RoomRecord, RoomSummary, Rooms, Search, Store, Summary, Wish,
 };
 
 /// One store that is open twice, asked in turn.
@@ -126,6 +127,17 @@ impl Letters for TwoNodes {
 
     async fn withdraw(&self, letter: LetterId) -> Result<(), JournalError> {
         self.node().withdraw(letter).await
+    }
+}
+
+#[async_trait]
+impl Quotas for TwoNodes {
+    async fn hold(&self, node: NodeId, wish: Wish, lease: Duration) -> Result<Grant, JournalError> {
+        self.node().hold(node, wish, lease).await
+    }
+
+    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
+        self.node().spend(day, cost).await
     }
 }
 

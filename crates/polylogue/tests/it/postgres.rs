@@ -149,6 +149,34 @@ fn a_session_of_one_server_is_heard_and_stopped_on_the_other() {
     assert_eq!((status, &stopped["reason"]), (200, &json!("cancelled")));
 }
 
+/// What one server has spent, the other may not spend again.
+#[test]
+fn what_a_day_may_cost_holds_for_both_servers() {
+    let (folder, store) = (Folder::new(), new_store());
+    prepare(&folder, &store, None);
+    let config = std::fs::read_to_string(folder.path("polylogue.toml")).unwrap();
+    let limits = "[limits]\nper_day_usd = 0.0000001\n[prices.\"script/*\"]\ninput = 1.0\noutput = 1.0\n";
+    folder.write("polylogue.toml", &(config + limits));
+    let (first, second) = (Server::start(&folder, &[]), Server::start(&folder, &[]));
+    let session = begin(&first);
+    let mut listener = second.watch(&session);
+    let records: Vec<Value> = std::iter::from_fn(|| listener.next()).map(|(_, event)| event).collect();
+    let is_answer = |record: &&Value| record["type"] == "answered";
+    assert_eq!(records.iter().filter(is_answer).count(), 1, "the first call spends it all: {records:?}");
+    let ended = records.last().unwrap();
+    assert_eq!((&ended["type"], &ended["reason"]), (&json!("ended"), &json!("limit_usd")), "{ended}");
+    let said = "Collaboration ended: what all sessions together may cost in a day is spent";
+    assert!(ended["notice"].as_str().unwrap().starts_with(said), "{ended}");
+    let said = json!({"text": "@router collaborate gpt claude: Work it out."});
+    let (message, resume) = ("/v1/rooms/lounge/messages".to_owned(), format!("/v1/sessions/{session}/resume"));
+    for (path, body) in [(message, said), (resume, json!({}))] {
+        let (status, refused) = second.post(&path, &body);
+        assert_eq!((status, &refused["error"]["code"]), (429, &json!("RATE_LIMITED")), "{path}: {refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.contains("per_day_usd") && message.contains("it goes on at 2"), "{message}");
+    }
+}
+
 /// A session is spoken to, and its words are heard as they are written, on a server that does not run it. NATS makes it
 /// quick; without it everything but the words comes by looking, and so it does between servers on one file.
 #[test]
