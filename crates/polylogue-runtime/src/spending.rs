@@ -97,21 +97,31 @@ impl Counted {
 
     async fn tell(&self) -> Result<(), JournalError> {
         let today = self.today();
-        let mut untold = std::mem::take(&mut self.sums().untold);
-        untold.entry(today).or_default();
-        while let Some((day, cost)) = untold.pop_first() {
-            match self.quotas.spend(day, cost).await {
-                Ok(known) if day == today => self.sums().known = Some((day, known)),
-                Ok(_) => {}
-                // It may have been added all the same: better counted twice than not at all.
-                Err(error) => {
-                    untold.insert(day, cost);
-                    let mut sums = self.sums();
-                    untold.into_iter().for_each(|(day, cost)| *sums.untold.entry(day).or_default() += cost);
-                    return Err(error);
-                }
+        let mut telling = Telling { counted: self, left: std::mem::take(&mut self.sums().untold) };
+        telling.left.entry(today).or_default();
+        while let Some((day, cost)) = telling.left.first_key_value().map(|(day, cost)| (*day, *cost)) {
+            let known = self.quotas.spend(day, cost).await?;
+            telling.left.remove(&day);
+            if day == today {
+                self.sums().known = Some((day, known));
             }
         }
         Ok(())
+    }
+}
+
+/// What is being told. Where the store does not answer, or whoever asks goes away, the rest is told the next time. It
+/// may have been added all the same: better counted twice than not at all.
+struct Telling<'a> {
+    counted: &'a Counted,
+    left: BTreeMap<Day, Money>,
+}
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        let mut sums = self.counted.sums();
+        for (day, cost) in std::mem::take(&mut self.left) {
+            *sums.untold.entry(day).or_default() += cost;
+        }
     }
 }
