@@ -5,10 +5,10 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use polylogue_core::{Rejected, projection::CannotFork};
+use polylogue_core::{Rejected, Timestamp, projection::CannotFork};
 use polylogue_runtime::{
     HubError,
-    port::{ArtifactError, JournalError},
+    port::{ArtifactError, Clock, JournalError, SystemClock},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,11 +55,13 @@ pub struct Refusal {
     message: String,
     context: Map<String, Value>,
     status: Option<StatusCode>,
+    /// When the same request may succeed, where that is known.
+    again_at: Option<Timestamp>,
 }
 
 impl Refusal {
     pub fn new(code: Code, message: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), context: Map::new(), status: None }
+        Refusal { code, message: message.into(), context: Map::new(), status: None, again_at: None }
     }
 
     pub fn request(message: impl Into<String>) -> Refusal {
@@ -122,7 +124,8 @@ impl IntoResponse for Refusal {
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             _ if status == StatusCode::SERVICE_UNAVAILABLE || self.code == Code::RateLimited => {
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+                let seconds = self.again_at.map_or(1, |at| at.since(SystemClock.now()).div_ceil(1_000).max(1));
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             }
             _ => {}
         }
@@ -142,7 +145,11 @@ impl From<HubError> for Refusal {
             | HubError::NotStopped => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Journal(error @ JournalError::Unavailable(_)) => return Refusal::unavailable(error),
-            HubError::Busy(_) | HubError::DaySpent { .. } => Code::RateLimited,
+            HubError::DaySpent { until, .. } => {
+                let again_at = Some(*until);
+                return Refusal { again_at, ..Refusal::new(Code::RateLimited, error.to_string()) };
+            }
+            HubError::Busy(_) => Code::RateLimited,
             HubError::BadSetup(_) | HubError::CannotFork(CannotFork::BadChange(_)) => Code::InvalidConfig,
             HubError::CannotFork(CannotFork::Rejected(rejected)) => of_rejected(rejected),
             HubError::CannotFork(
@@ -200,6 +207,24 @@ impl From<ArtifactError> for Refusal {
             ArtifactError::Missing => Refusal::not_found(error.to_string()),
             // A key or a bucket that is wrong is somebody's to mend: the request itself is good.
             ArtifactError::Unavailable(_) | ArtifactError::Failed(_) => Refusal::unavailable(&error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polylogue_core::money::Money;
+
+    use super::*;
+
+    #[test]
+    fn who_is_refused_for_a_while_is_told_for_how_long() {
+        let until = SystemClock.now().plus_ms(3_600_000);
+        for (error, least) in [(HubError::DaySpent { limit: Money::ZERO, until }, 3_500), (HubError::Busy(1), 1)] {
+            let response = Refusal::from(error).into_response();
+            let seconds: u64 = response.headers()[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
+            assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+            assert!((least..=least + 100).contains(&seconds), "{seconds}");
         }
     }
 }
