@@ -50,10 +50,9 @@ pub(crate) async fn pull(name: Option<&str>, from: Option<&Path>) -> Result<Exit
         Some((name, None)) => {
             let name = name.strip_prefix("local/").unwrap_or(name);
             let offer = Offer::named(name).ok_or_else(|| unknown(name))?;
-            pull_offer(offer, from).await?;
-            output::notice(format!("local/{} is here.", offer.name));
+            pull_offer(offer, from, true).await?;
         }
-        None => pull_offer(local::fitting(&cache::folder()), from).await?,
+        None => pull_offer(local::fitting(&cache::folder()), from, false).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -61,13 +60,19 @@ pub(crate) async fn pull(name: Option<&str>, from: Option<&Path>) -> Result<Exit
 /// How a file of Hugging Face is written.
 const OTHER: &str = "hf:";
 
-async fn pull_offer(offer: &Offer, from: Option<&Path>) -> Result<(), Failure> {
+/// Where it was there already, that is told only to somebody who has named it.
+async fn pull_offer(offer: &Offer, from: Option<&Path>, is_named: bool) -> Result<(), Failure> {
     let folder = cache::folder();
-    if !local::is_pulled(offer, &folder) {
+    let was_there = local::is_pulled(offer, &folder);
+    if !was_there {
         output::notice(format!("Fetching {}, {} ({}, once)…", offer.name, offer.title, offer.size()));
     }
     // What is there is looked into as well.
-    cache::show(async |watch| local::pull(offer, from, &hugging_face(), &folder, watch).await).await
+    cache::show(async |watch| local::pull(offer, from, &hugging_face(), &folder, watch).await).await?;
+    if is_named || !was_there {
+        output::notice(format!("local/{} is here.", offer.name));
+    }
+    Ok(())
 }
 
 async fn pull_other(path: &str, from: Option<&Path>) -> Result<(), Failure> {
