@@ -23,8 +23,9 @@ use crate::{
     port::{JournalError, Owned, Signal, Signalled, Topic},
 };
 
-/// How often a node looks what is wanted of it, and what others have left.
-const BEAT: Duration = Duration::from_secs(1);
+/// How often a node looks what is wanted of it, and what others have left. What nobody signals is done within a second,
+/// the doing included.
+const BEAT: Duration = Duration::from_millis(800);
 
 /// How often a node says within its lease that it is alive.
 const RENEWALS: u32 = 6;
