@@ -44,17 +44,49 @@ const INSTRUCTIONS: &str = "You take part in a conversation. `system` says who y
     `messages` is what was said so far, oldest first, where `assistant` is you. Answer the last message. If there is \
     a `schema`, answer with one JSON object that fits it and nothing else.";
 
+/// The variables that a program is given: where it finds itself, its files and its language, and no key or token.
+const ENVIRONMENT: [&str; 22] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "SystemRoot",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "TEMP",
+    "PATHEXT",
+];
+
 /// A program that answers.
 #[derive(Debug)]
 pub(crate) struct Command {
     settings: CommandSettings,
     /// The keys that this process knows: a program may print one.
     keys: Vec<Secret>,
+    /// All that the program sees of this process's environment.
+    environment: Vec<(String, Secret)>,
 }
 
 impl Command {
-    pub(crate) fn new(settings: CommandSettings, keys: Vec<Secret>) -> Self {
-        Command { settings, keys }
+    pub(crate) fn new(settings: CommandSettings, mut keys: Vec<Secret>, env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let found = |name: &str| Some((name.to_owned(), Secret::new(&env(name)?)?));
+        let given: Vec<(String, Secret)> = settings.env.iter().filter_map(|name| found(name)).collect();
+        keys.extend(given.iter().map(|(_, value)| value.clone()));
+        let environment = ENVIRONMENT.into_iter().filter_map(found).chain(given).collect();
+        Command { settings, keys, environment }
     }
 
     async fn run(&self, call: &Call) -> Result<Vec<u8>, CallError> {
@@ -98,6 +130,8 @@ impl Command {
         let mut process = Process::new(&self.settings.program);
         process
             .args(&self.settings.args)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value.reveal())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

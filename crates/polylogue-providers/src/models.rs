@@ -131,7 +131,7 @@ impl Models {
             if command.program.trim().is_empty() {
                 return Err(BadSettings::NoProgram(name.clone()));
             }
-            let model = Arc::new(Command::new(command.clone(), keys.clone()));
+            let model = Arc::new(Command::new(command.clone(), keys.clone(), &env));
             let provider = Provider::unbounded("command", State::Ready(model));
             models.providers.insert(format!("command/{name}"), provider.with_places(None));
         }

@@ -108,6 +108,9 @@ pub struct CommandSettings {
     pub program: String,
     #[serde(default)]
     pub args: Vec<String>,
+    /// The variables of the environment that it is given, besides those that every program needs.
+    #[serde(default)]
+    pub env: Vec<String>,
     /// How long it may run; without it, as long as any model may be silent before its first word.
     #[serde(default)]
     pub timeout_seconds: Option<u64>,

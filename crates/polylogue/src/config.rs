@@ -1,7 +1,7 @@
 //! The configuration file. Every key is known: a misspelt one is an error that names it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -123,6 +123,16 @@ pub(crate) struct Server {
     pub(crate) cors_origins: Vec<String>,
     /// How many sessions run at once.
     pub(crate) max_sessions: usize,
+    /// Which models a request may name besides the agents: `provider/model`, or `provider/*`.
+    pub(crate) models: Option<Vec<String>>,
+}
+
+impl Server {
+    /// The bearer tokens, as the environment has them.
+    pub(crate) fn tokens(&self) -> BTreeSet<String> {
+        let tokens = std::env::var(&self.tokens_env).unwrap_or_default();
+        tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).map(str::to_owned).collect()
+    }
 }
 
 impl Default for Server {
@@ -132,6 +142,7 @@ impl Default for Server {
             tokens_env: "POLYLOGUE_TOKENS".to_owned(),
             cors_origins: Vec::new(),
             max_sessions: 1_000,
+            models: None,
         }
     }
 }

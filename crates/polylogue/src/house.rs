@@ -22,6 +22,7 @@ use crate::{
     engine::{self, Engine},
     failure::Failure,
     format, log,
+    opened::Opened,
 };
 
 /// What the server knows of agents, voices and models.
@@ -29,24 +30,19 @@ pub(crate) struct ThisHouse {
     pub(crate) common: Common,
     pub(crate) config: Config,
     pub(crate) engine: Engine,
+    /// Which models a request may name.
+    pub(crate) opened: Opened,
 }
 
 impl ThisHouse {
-    /// A file of this machine is nobody's to name from outside, unless the configuration did.
-    fn is_file(&self, name: &str) -> bool {
-        name.trim_start().starts_with("script/") && !self.config.agents.contains_key(name)
-    }
-
     /// Whether it is an agent, or names a model that could be one.
     pub(crate) fn knows(&self, name: &str) -> bool {
-        agents::names(&self.config).contains(&name) || (!self.is_file(name) && resolve(name).is_ok())
+        agents::names(&self.config).contains(&name) || resolve(name).is_ok()
     }
 
-    pub(crate) fn must_be_no_file(&self, name: &str) -> Result<(), Refusal> {
-        match self.is_file(name) {
-            true => Err(Refusal::new(Code::InvalidConfig, format!("there is no agent `{name}`"))),
-            false => Ok(()),
-        }
+    /// Whether a request may name this agent or model.
+    pub(crate) fn must_be_open(&self, name: &str) -> Result<(), Refusal> {
+        self.opened.check(name, &self.config)
     }
 }
 
@@ -110,7 +106,7 @@ impl House for ThisHouse {
 
     fn recast(&self, models: BTreeMap<AgentId, String>) -> Result<Vec<Recast>, Refusal> {
         let recast = |(agent, model): (AgentId, String)| {
-            self.must_be_no_file(&model)?;
+            self.must_be_open(&model)?;
             let (model, price) = agents::model(&model, &self.engine).map_err(refusal)?;
             let is_small = self.engine.models.is_small(&model);
             Ok(Recast { agent, model, price, is_small })
@@ -125,7 +121,7 @@ impl House for ThisHouse {
     fn models(&self) -> Vec<ModelInfo> {
         let listings = catalogue::list(&self.engine.models, &self.engine.prices);
         let models = listings.iter().flat_map(|listing| {
-            listing.models.iter().map(|listed| {
+            listing.models.iter().filter(|listed| self.opened.admits(&listed.model)).map(|listed| {
                 // Of the embedded models some are there and others not.
                 let available = listing.missing.is_none() && self.engine.check(&listed.model).is_ok();
                 ModelInfo { name: listed.model.to_string(), available }

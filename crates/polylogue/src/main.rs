@@ -17,6 +17,7 @@ mod format;
 mod guide;
 mod house;
 mod log;
+mod opened;
 mod osc;
 mod output;
 mod printable;

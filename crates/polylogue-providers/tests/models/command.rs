@@ -12,10 +12,12 @@ fn shell(script: &str, timeout_seconds: u64) -> Models {
     let command = CommandSettings {
         program: "sh".into(),
         args: vec!["-c".into(), script.to_owned()],
+        env: vec!["CODER_KEY".into()],
         timeout_seconds: Some(timeout_seconds),
     };
     let settings = Settings { commands: [("sh".to_owned(), command)].into(), ..Settings::default() };
-    Models::new(&settings, Limits::default(), |_| None).unwrap()
+    let env = |name: &str| std::env::var(name).ok().or((name != "LC_ALL").then(|| format!("the value of {name}")));
+    Models::new(&settings, Limits::default(), env).unwrap()
 }
 
 async fn run(script: &str) -> Result<Reply, CallError> {
@@ -47,6 +49,20 @@ async fn a_program_gets_the_whole_request_and_answers() {
         "schema": shape().schema(),
     });
     assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn a_program_sees_no_key_but_those_that_it_is_given() {
+    let script = r#"printf '{"text": "%s"}' "$(env | base64 | tr -d '\n')""#;
+    let seen = decode(&run(script).await.unwrap().text);
+    let seen = String::from_utf8(seen).unwrap();
+    let names: Vec<&str> = seen.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    assert!(names.contains(&"PATH") && names.contains(&"HOME"), "{names:?}");
+    assert!(seen.contains("CODER_KEY=the value of CODER_KEY\n"), "{seen}");
+    // What the process itself has in its environment is no program's business, however it is called.
+    let stray =
+        names.iter().find(|name| name.contains("CARGO") || name.ends_with("_API_KEY") || name.contains("TOKEN"));
+    assert_eq!(stray, None, "{names:?}");
 }
 
 #[tokio::test]
@@ -99,7 +115,8 @@ async fn what_goes_wrong_is_an_error() {
         let error = run(script).await.unwrap_err();
         assert!(matches!(&error, CallError::BadResponse(why) if why.contains(expected)), "{script}: {error:?}");
     }
-    let missing = CommandSettings { program: "/no/such/program".into(), args: vec![], timeout_seconds: Some(1) };
+    let missing =
+        CommandSettings { program: "/no/such/program".into(), args: vec![], env: vec![], timeout_seconds: Some(1) };
     let settings = Settings { commands: [("sh".to_owned(), missing)].into(), ..Settings::default() };
     let models = Models::new(&settings, Limits::default(), |_| None).unwrap();
     let error = models.answer(&call(request("command/sh"))).await.unwrap_err();

@@ -188,7 +188,7 @@ fn program(folder: &Path, other: &str) -> CommandSettings {
         esac"#,
         folder = folder.display(),
     );
-    CommandSettings { program: "bash".into(), args: vec!["-c".into(), script], timeout_seconds: None }
+    CommandSettings { program: "bash".into(), args: vec!["-c".into(), script], env: vec![], timeout_seconds: None }
 }
 
 #[tokio::test]

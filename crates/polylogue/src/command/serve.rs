@@ -20,6 +20,7 @@ use crate::{
     engine::Engine,
     failure::Failure,
     house::ThisHouse,
+    opened::Opened,
     output,
     signals::Signals,
     speech,
@@ -34,6 +35,7 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
         .map_err(|_| Failure::config(format!("`{listen}` is no address to listen on: write 127.0.0.1:7654")))?;
     let settings = settings(&config);
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
+    let opened = Opened::of(&config, !settings.tokens.is_empty())?;
     let hub = HubSettings { max_live: config.server.max_sessions, ..HubSettings::default() };
     let engine = Engine::open_with(&common, &config, hub).await?;
     engine.look_around(&common, &config).await;
@@ -47,7 +49,7 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     who_plays(&common, &config, &engine).iter().for_each(|said| tell(said));
     let to_fetch = if common.no_speech { None } else { who_speaks(&config).await };
     let (hub, store, artifacts) = (engine.hub.clone(), engine.store.clone(), engine.artifacts.clone());
-    let house = Arc::new(ThisHouse { common, config, engine });
+    let house = Arc::new(ThisHouse { common, config, engine, opened });
     let serving = serve(App::new(hub, store, artifacts, house, settings), listener, signals.next());
     let fetching = async {
         if let Some(voice) = &to_fetch {
@@ -109,7 +111,6 @@ async fn who_speaks(config: &Config) -> Option<SpeechSettings> {
 }
 
 fn settings(config: &Config) -> Settings {
-    let tokens = std::env::var(&config.server.tokens_env).unwrap_or_default();
-    let tokens = tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).map(str::to_owned);
-    Settings { tokens: tokens.collect(), cors_origins: config.server.cors_origins.clone(), ..Settings::default() }
+    let (tokens, cors_origins) = (config.server.tokens(), config.server.cors_origins.clone());
+    Settings { tokens, cors_origins, ..Settings::default() }
 }

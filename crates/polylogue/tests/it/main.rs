@@ -23,6 +23,7 @@ mod models;
 mod money;
 mod offers;
 mod ollama;
+mod opened;
 mod osc;
 mod owners;
 mod postgres;

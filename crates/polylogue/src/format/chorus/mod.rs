@@ -127,7 +127,7 @@ impl Format for Chorus {
             return Err(Refusal::request("`slots` is empty: name one to six, or leave it out"));
         }
         let slots = request.slots.unwrap_or_default();
-        slots.iter().try_for_each(|slot| house.must_be_no_file(&slot.agent_id))?;
+        slots.iter().try_for_each(|slot| house.must_be_open(&slot.agent_id))?;
         let seat = |slot: SlotRequest| Seat {
             number: slot.slot_id,
             agent: slot.agent_id,

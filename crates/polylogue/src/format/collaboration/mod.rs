@@ -79,6 +79,7 @@ impl Format for Collaboration {
             let names = agents::names(&house.config).join(", ");
             return Err(Refusal::request(format!("there is no agent `{unknown}`: the agents here are {names}")));
         }
+        between.iter().chain(&speaker).try_for_each(|name| house.must_be_open(name))?;
         let wish = Wish { goal, mode, between, speaker, max_rounds, background, room };
         setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)
     }

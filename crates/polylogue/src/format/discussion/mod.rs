@@ -212,7 +212,7 @@ impl Format for Discussion {
             request.open().ok_or_else(|| Refusal::internal("a request of another format"))?;
         for participant in &request.participants {
             let model = participant.ai_model_config.as_ref().and_then(|config| config.model.as_ref());
-            participant.agent.iter().chain(model).try_for_each(|name| house.must_be_no_file(name))?;
+            participant.agent.iter().chain(model).try_for_each(|name| house.must_be_open(name))?;
         }
         setup::setup(request, &house.common, &house.config, &house.engine).map_err(refusal)
     }

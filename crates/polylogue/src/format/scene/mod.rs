@@ -38,7 +38,7 @@ use serde_json::{Value, json};
 pub(crate) use self::{fields::Moderator, source::characters};
 use self::{
     outputs::Files,
-    setup::Wish,
+    setup::{Origin, Wish},
     source::{Folder, Given},
 };
 use super::{Format, Step, keepsake::Keepsakes};
@@ -73,8 +73,8 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let engine = Engine::open(common, &config).await?;
     engine.look_around(common, &config).await;
     let characters = Folder(args.agents.unwrap_or_else(|| config.characters()));
-    let folder = args.file.parent().unwrap_or(Path::new(""));
-    let setup = setup::setup(Wish { file, folder: Some(folder), characters: &characters }, common, &config, &engine)?;
+    let origin = Origin::Folder(args.file.parent().unwrap_or(Path::new("")));
+    let setup = setup::setup(Wish { file, origin, characters: &characters }, common, &config, &engine)?;
     let setup = memory::brought_along(setup, &*engine.memories).await?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;
@@ -97,7 +97,7 @@ impl Format for Scene {
         let request: SceneRequest = request.open().ok_or_else(|| Refusal::internal("a request of another format"))?;
         let folder = Folder(house.config.characters());
         let characters = Given { texts: request.agents, or: &folder };
-        let wish = Wish { file: request.file, folder: None, characters: &characters };
+        let wish = Wish { file: request.file, origin: Origin::Request(&house.opened), characters: &characters };
         let setup = setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)?;
         memory::brought_along(setup, &*house.engine.memories).await.map_err(refusal)
     }

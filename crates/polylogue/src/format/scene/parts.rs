@@ -9,24 +9,20 @@ use polylogue_core::{
 };
 use polylogue_providers::resolve::{BUILT_IN, claude_code};
 
-use super::{character::Character, fields::Moderator};
-use crate::{agents, args::Common, config::Config, engine::Engine, failure::Failure};
+use super::{character::Character, fields::Moderator, setup::Origin};
+use crate::{agents, args::Common, config::Config, engine::Engine, failure::Failure, opened};
 
 /// What this process can play with.
 pub(super) struct House<'a> {
     pub(super) common: &'a Common,
     pub(super) config: &'a Config,
     pub(super) engine: &'a Engine,
+    pub(super) origin: Origin<'a>,
 }
 
 impl House<'_> {
     /// The characters and the moderator with their models; or everything that cannot be had.
-    pub(super) fn cast(
-        &self,
-        characters: &[Character],
-        moderator: Option<&Moderator>,
-        folder: Option<&Path>,
-    ) -> Result<Cast, Vec<String>> {
+    pub(super) fn cast(&self, characters: &[Character], moderator: Option<&Moderator>) -> Result<Cast, Vec<String>> {
         let mut problems: Vec<String> = Vec::new();
         let mut kept = |part: Result<Agent, Failure>| match part {
             Ok(agent) => Some(agent),
@@ -39,7 +35,7 @@ impl House<'_> {
             }
         };
         let agents: Vec<Agent> = characters.iter().filter_map(|character| kept(self.part(character))).collect();
-        let crew: Vec<Agent> = self.crew(moderator, folder).into_iter().filter_map(kept).collect();
+        let crew: Vec<Agent> = self.crew(moderator).into_iter().filter_map(kept).collect();
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -76,12 +72,16 @@ impl House<'_> {
         match character.model.as_deref() {
             None | Some("inherit") => configured(),
             Some(word) => match claude_code(word) {
-                Some(model) if self.engine.check(&model).is_ok() => Ok(Some(model)),
+                Some(model)
+                    if self.may_name(&model, character.folder.is_some()) && self.engine.check(&model).is_ok() =>
+                {
+                    Ok(Some(model))
+                }
                 Some(model) => {
                     tracing::info!("{} is written for {model}, which cannot be used here", character.id);
                     configured()
                 }
-                None => named_in(word, character.folder.as_deref()).map(Some),
+                None => self.named_in(word, character.folder.as_deref()).map(Some),
             },
         }
     }
@@ -92,7 +92,7 @@ impl House<'_> {
             return agents::parse(model);
         }
         if let Some(model) = &self.config.scene.model {
-            let model = named_in(model, Some(&self.config.folder))?;
+            let model = self.named_in(model, Some(&self.config.folder))?;
             return self.engine.check(&model).map(|()| model);
         }
         // The files are those of Claude's agents, so Claude comes first.
@@ -108,7 +108,7 @@ impl House<'_> {
     }
 
     /// The moderator, and the one who stands in for it.
-    fn crew(&self, of_scene: Option<&Moderator>, folder: Option<&Path>) -> Vec<Result<Agent, Failure>> {
+    fn crew(&self, of_scene: Option<&Moderator>) -> Vec<Result<Agent, Failure>> {
         let part = |name: &str, model: Result<ModelRef, Failure>| {
             let id: AgentId = name.parse().expect("a good name");
             model.and_then(|model| {
@@ -117,22 +117,34 @@ impl House<'_> {
             })
         };
         let of_house = self.config.scene.moderator.as_ref();
+        let folder = match self.origin {
+            Origin::Folder(folder) => Some(folder),
+            Origin::Request(_) => None,
+        };
         let chosen = of_scene.map(|moderator| (moderator, folder));
         let chosen = chosen.or(of_house.map(|moderator| (moderator, Some(self.config.folder.as_path()))));
         let Some((moderator, folder)) = chosen else { return vec![part(MODERATOR, self.default_model())] };
-        let model = moderator.model.as_deref().map(|model| named_in(model, folder));
+        let model = moderator.model.as_deref().map(|model| self.named_in(model, folder));
         let mut crew = vec![part(MODERATOR, model.unwrap_or_else(|| self.default_model()))];
-        crew.extend(moderator.fallback.as_deref().map(|model| part(STAND_IN, named_in(model, folder))));
+        crew.extend(moderator.fallback.as_deref().map(|model| part(STAND_IN, self.named_in(model, folder))));
         crew
     }
-}
 
-/// The model that a file names. A script lies beside the file; from elsewhere no file can be named.
-fn named_in(model: &str, folder: Option<&Path>) -> Result<ModelRef, Failure> {
-    let parsed = agents::parse(model)?;
-    match folder {
-        Some(folder) => Ok(agents::in_folder(parsed, folder)),
-        None if &*parsed.provider == "script" => Err(Failure::config(format!("there is no model `{model}` here"))),
-        None => Ok(parsed),
+    /// The model that a file names. A script lies beside the file; what came from elsewhere lies nowhere.
+    fn named_in(&self, model: &str, folder: Option<&Path>) -> Result<ModelRef, Failure> {
+        let parsed = agents::parse(model)?;
+        match folder {
+            Some(folder) => Ok(agents::in_folder(parsed, folder)),
+            None if self.may_name(&parsed, false) => Ok(parsed),
+            None => Err(Failure::config(opened::closed(&parsed, &agents::names(self.config)))),
+        }
+    }
+
+    /// What was written down on this machine may name every model, and who asks from outside those that are open.
+    fn may_name(&self, model: &ModelRef, is_of_here: bool) -> bool {
+        match self.origin {
+            Origin::Request(opened) if !is_of_here => opened.admits(model),
+            Origin::Folder(_) | Origin::Request(_) => true,
+        }
     }
 }

@@ -18,15 +18,24 @@ use crate::{
     config::Config,
     engine::{self, Engine},
     failure::Failure,
+    opened::Opened,
 };
 
 /// A scene that somebody wants to be played.
 pub(crate) struct Wish<'a> {
     /// The scene file.
     pub(crate) file: Value,
-    /// Where it lies. What came from elsewhere lies nowhere, and may not name files of this machine.
-    pub(crate) folder: Option<&'a Path>,
+    pub(crate) origin: Origin<'a>,
     pub(crate) characters: &'a dyn Characters,
+}
+
+/// Where a scene file comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// It lies in this folder.
+    Folder(&'a Path),
+    /// Somebody sent it, who may name these models.
+    Request(&'a Opened),
 }
 
 pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &Engine) -> Result<Setup, Failure> {
@@ -45,8 +54,8 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
     } else if !missing.is_empty() {
         return Err(not_loaded(&missing));
     }
-    let house = parts::House { common, config, engine };
-    let cast = match house.cast(&characters, fields.moderator.as_ref(), wish.folder) {
+    let house = parts::House { common, config, engine, origin: wish.origin };
+    let cast = match house.cast(&characters, fields.moderator.as_ref()) {
         Ok(cast) => cast,
         Err(problems) => return Err(invalid(problems, wish.file)),
     };
