@@ -161,11 +161,6 @@ fn set_up(seed: u64) -> Setup {
     let crew = [MODERATOR, STAND_IN].iter().take(1 + usize::from(chance.bool())).map(|name| agent(name)).collect();
     let max_beats = chance.u32(1..=12);
     let settings = Settings {
-        name: format!("scene {seed}").into(),
-        prompt: "They have to agree on something.".into(),
-        goal: None,
-        setting: None,
-        language: None,
         initial_speaker: chance.bool().then(|| names[0].parse().unwrap()),
         max_beats,
         agent_mode: if chance.bool() { AgentMode::Thread } else { AgentMode::Fresh },
@@ -176,8 +171,7 @@ fn set_up(seed: u64) -> Setup {
         },
         story: Some("all of them".into()),
         memory: chance.bool(),
-        names: BTreeMap::new(),
-        memories: BTreeMap::new(),
+        ..Settings::new(format!("scene {seed}"), "They have to agree on something.")
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();
     // Most have all the time they want, some run out of it.

@@ -18,19 +18,11 @@ use crate::support::{Play, agent};
 pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
     let capital = |name: &str| -> Arc<str> { format!("{}{}", name[..1].to_uppercase(), &name[1..]).into() };
     let settings = Settings {
-        name: "the-test".into(),
-        prompt: "Bob apologizes to Alice.".into(),
         goal: Some("Alice accepts.".into()),
         setting: Some("An office".into()),
-        language: None,
-        initial_speaker: None,
         max_beats,
-        agent_mode: AgentMode::Thread,
-        events: WorldEvents::Auto,
-        story: None,
-        memory: false,
         names: names.iter().map(|name| (name.parse().unwrap(), capital(name))).collect(),
-        memories: Default::default(),
+        ..Settings::new("the-test", "Bob apologizes to Alice.")
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();
     Setup {

@@ -11,6 +11,7 @@ mod decision;
 mod direct;
 mod director;
 mod follow;
+mod goal;
 mod grammar;
 mod judge;
 mod judgement;
@@ -41,11 +42,12 @@ use self::{
 pub use self::{
     decision::Decision,
     follow::{Note, NoteKind},
+    goal::goal_in,
     judgement::{ArcState, Judgement, OnCharacter, Shift},
     mood::Mood,
     recall::{Budget, recall},
     relations::Relations,
-    settings::{AgentMode, Scheduled, Settings, WorldEvents},
+    settings::{AgentMode, Edition, Floor, Scheduled, Settings, TranscriptForm, WorldEvents},
     view::{
         Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
         SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, read_transcript, titled,
