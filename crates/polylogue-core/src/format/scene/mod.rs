@@ -37,7 +37,7 @@ use self::{
     pace::Pace,
     player::{Player, Standing},
     recall::memory,
-    told::{NOW, action_of},
+    told::{NOW, Onstage, Seen, Span, action_of},
 };
 pub use self::{
     decision::Decision,
@@ -59,7 +59,7 @@ use crate::{
     Conversation,
     ask::Request,
     event::{CallFailure, Event, Record},
-    id::{AgentId, AskId, LineId, PersonId},
+    id::{AgentId, AskId, LineId, PersonId, Seq},
     line::{Delivery, Line, LineKind, Speaker},
     reason::{Ending, Reason},
     setup::{self, BadSetup, Change},
@@ -93,6 +93,11 @@ impl Format for Settings {
         small::TEMPLATES[8],
     ];
 
+    const EARLIER_TEMPLATES: &'static [(&'static str, &'static str)] = &[
+        ("first/scene_moderator_system.j2", include_str!("templates/first/scene_moderator_system.j2")),
+        ("first/scene_system.j2", include_str!("templates/first/scene_system.j2")),
+    ];
+
     type Decision = Decision;
     type Rules = Scene;
 
@@ -109,10 +114,14 @@ pub struct Scene {
     beat: u32,
     /// Where the beat before this one begins in the transcript, and where this one does.
     begins: [usize; 2],
+    /// The record that this beat began with.
+    began: Seq,
     players: Vec<Player>,
     director: Director,
     pace: Pace,
     relations: Relations,
+    /// What could be seen of those who stayed silent.
+    silences: Vec<Seen>,
     arcs: BTreeMap<AgentId, ArcState>,
     /// How many beats are over.
     beats: u32,
@@ -128,10 +137,12 @@ impl Scene {
             max_beats: settings.max_beats,
             beat: 0,
             begins: [0, 0],
+            began: stage.head(),
             players: stage.cast().agents().iter().map(|agent| Player::new(agent, settings)).collect(),
             director: Director::new(settings, stage.cast()),
             pace: Pace::default(),
             relations: Relations::default(),
+            silences: Vec::new(),
             arcs: BTreeMap::new(),
             beats: 0,
             directions: 0,
@@ -142,6 +153,11 @@ impl Scene {
         }
         scene.begin(stage, 0, settings.opening().as_slice());
         scene
+    }
+
+    /// All that can be told of it.
+    fn onstage<'a>(&'a self, stage: &'a Stage) -> Onstage<'a> {
+        Onstage { stage, settings: &self.settings, silences: &self.silences }
     }
 
     fn player(&self, agent: &AgentId) -> Option<&Player> {
@@ -161,6 +177,7 @@ impl Scene {
         // A beat that begins with a resume begins again after what happens in the world before it.
         let before = if beat == self.beat { self.begins[0] } else { self.begins[1] };
         self.begins = [before, stage.transcript().lines().len()];
+        self.began = stage.head();
         self.beat = beat;
         self.directions = 0;
         for at in 0..self.players.len() {
@@ -211,11 +228,16 @@ impl Scene {
                 .map(|player| player.name.clone())
                 .collect()
         };
+        let shown =
+            self.silences.iter().rev().take_while(|silence| silence.at > self.began).map(|silence| &silence.who);
+        let shown: Vec<&str> =
+            shown.filter(|_| self.settings.edition > Edition::First).map(|who| self.settings.name_of(who)).collect();
+        let silent = names(&Standing::Silent);
         Report {
             beat: self.beat,
             max_beats: self.max_beats,
             begins: self.begins[1],
-            silent: names(&Standing::Silent),
+            silent: silent.into_iter().filter(|name| !shown.contains(&&**name)).collect(),
             failed: names(&Standing::Failed),
             stuck: self.pace.stuck(),
             feelings: self.feelings(),
@@ -253,7 +275,13 @@ impl Scene {
 
     fn fold_decision(&mut self, stage: &mut Stage, decision: &Decision) {
         match decision {
-            Decision::StayedSilent { ask, .. } => self.stand(&ask.agent, Standing::Silent),
+            Decision::StayedSilent { ask, nonverbal } => {
+                self.stand(&ask.agent, Standing::Silent);
+                if !nonverbal.is_empty() {
+                    let (at, who, nonverbal) = (stage.head(), ask.agent.clone(), nonverbal.clone());
+                    self.silences.push(Seen { at, who, nonverbal });
+                }
+            }
             Decision::Salvaged { .. } => {}
             Decision::Reasked { ask, problem } => {
                 stage.spend_attempt(ask);
@@ -349,9 +377,9 @@ impl Rules for Scene {
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
         let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
         match (ask.purpose, self.player(&ask.agent)) {
-            (purpose::REMEMBER, Some(player)) => player.memory_request(stage, &self.settings, agent),
-            (_, Some(player)) => player.request(stage, &self.settings, agent),
-            (_, None) => self.director.request(stage, &self.settings, self.report(), agent),
+            (purpose::REMEMBER, Some(player)) => player.memory_request(self.onstage(stage), agent),
+            (_, Some(player)) => player.request(self.onstage(stage), agent),
+            (_, None) => self.director.request(self.onstage(stage), self.report(), agent),
         }
     }
 
@@ -363,12 +391,13 @@ impl Rules for Scene {
         templates.try_render("scene_moderator_system.j2", &self.director.head(stage, settings))?;
         let player = &self.players[0];
         let news = player.news(stage, 0, Vec::new(), self.feelings_of(player));
-        templates.try_render("scene_update.j2", &player.variables(stage, settings, &news))?;
+        templates.try_render("scene_update.j2", &player.variables(self.onstage(stage), &news))?;
         let lines = [0, stage.transcript().lines().len()];
-        let report = self.director.variables(stage, settings, &self.report(), NOW, lines);
+        let span = Span { after: Seq::START, as_of: NOW, lines };
+        let report = self.director.variables(self.onstage(stage), &self.report(), span);
         templates.try_render("scene_moderator_beat.j2", &report)?;
         templates.try_render("scene_again.j2", &context! { problem => "problem" })?;
-        small::try_templates(templates, player, stage, settings)?;
+        small::try_templates(templates, player, self.onstage(stage))?;
         let lines: [&str; 0] = [];
         let memory = context! { name => &player.name, scene => &settings.name, lines => lines };
         templates.try_render("scene_memory.j2", &memory).map(|_| ())

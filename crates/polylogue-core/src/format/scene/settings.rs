@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use minijinja::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +12,11 @@ use super::{
 };
 use crate::{
     Conversation,
+    ask::Text,
     format::Described,
     id::AgentId,
     setup::{BadSetup, Cast},
+    stage::Stage,
     text::reply::nearest,
 };
 
@@ -107,6 +110,17 @@ pub enum Edition {
 
 impl Edition {
     pub const NEWEST: Edition = Edition::Second;
+
+    /// Fills a template as this edition has it. What the session brings along in its place comes first.
+    pub(super) fn render(self, stage: &Stage, name: &'static str, variables: &Value) -> Text {
+        let earlier = match (self, name) {
+            (Edition::First, "scene_system.j2") => "first/scene_system.j2",
+            (Edition::First, "scene_moderator_system.j2") => "first/scene_moderator_system.j2",
+            (Edition::First | Edition::Second, name) => name,
+        };
+        let templates = stage.templates();
+        templates.render(if templates.replaces(name) { name } else { earlier }, variables)
+    }
 }
 
 /// Who may speak in a beat.
