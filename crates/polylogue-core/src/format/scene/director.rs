@@ -62,6 +62,9 @@ pub(super) struct Report {
     pub(super) silent: Vec<Arc<str>>,
     pub(super) failed: Vec<Arc<str>>,
     pub(super) stuck: u32,
+    /// What there is to say of the parts of the goal, and of the notes that it gave.
+    pub(super) goal: Vec<String>,
+    pub(super) notes: Vec<String>,
     pub(super) feelings: Option<Arc<str>>,
 }
 
@@ -86,7 +89,8 @@ impl Director {
     pub(super) fn head(&self, stage: &Stage, settings: &Settings) -> Value {
         let characters = stage.cast().agents().iter();
         let characters = characters.map(|agent| {
-            context! { name => settings.name_of(&agent.name), persona => &agent.persona }
+            let brief = settings.briefs.get(&agent.name);
+            context! { name => settings.name_of(&agent.name), persona => &agent.persona, brief }
         });
         context! {
             characters => characters.collect::<Vec<Value>>(),
@@ -119,6 +123,8 @@ impl Director {
             silent => &report.silent,
             failed => &report.failed,
             stuck => report.stuck,
+            goal => &report.goal,
+            notes => &report.notes,
             is_circling => is_circling(lines, report.begins),
             feelings => &report.feelings,
         }

@@ -10,12 +10,14 @@ pub mod bracket;
 mod decision;
 mod direct;
 mod director;
+mod evidence;
 mod follow;
 mod goal;
 mod grammar;
 mod judge;
 mod judgement;
 mod mood;
+mod notes;
 mod pace;
 mod player;
 mod recall;
@@ -34,6 +36,8 @@ use minijinja::context;
 use self::{
     bracket::Action,
     director::{Director, Report},
+    evidence::Goal,
+    notes::Directed,
     pace::Pace,
     player::{Player, Standing},
     recall::memory,
@@ -41,6 +45,7 @@ use self::{
 };
 pub use self::{
     decision::Decision,
+    evidence::Evidence,
     follow::{Note, NoteKind},
     goal::goal_in,
     judgement::{ArcState, Judgement, OnCharacter, Shift},
@@ -91,6 +96,7 @@ impl Format for Settings {
         small::TEMPLATES[6],
         small::TEMPLATES[7],
         small::TEMPLATES[8],
+        small::TEMPLATES[9],
     ];
 
     const EARLIER_TEMPLATES: &'static [(&'static str, &'static str)] = &[
@@ -123,6 +129,10 @@ pub struct Scene {
     /// What could be seen of those who stayed silent.
     silences: Vec<Seen>,
     arcs: BTreeMap<AgentId, ArcState>,
+    /// What is known of the goal.
+    goal: Goal,
+    /// What the moderator has had said, and what became of it.
+    directed: Directed,
     /// How many beats are over.
     beats: u32,
     /// How often a person has directed in this beat.
@@ -144,6 +154,8 @@ impl Scene {
             relations: Relations::default(),
             silences: Vec::new(),
             arcs: BTreeMap::new(),
+            goal: Goal::default(),
+            directed: Directed::default(),
             beats: 0,
             directions: 0,
             over: None,
@@ -220,7 +232,9 @@ impl Scene {
         (!parts.is_empty()).then(|| parts.join("; ").into())
     }
 
-    fn report(&self) -> Report {
+    fn report(&self, stage: &Stage) -> Report {
+        let is_first = self.settings.edition == Edition::First;
+        let is_whole = self.settings.agent_mode == AgentMode::Fresh;
         let names = |standing: &Standing| -> Vec<Arc<str>> {
             self.players
                 .iter()
@@ -230,8 +244,7 @@ impl Scene {
         };
         let shown =
             self.silences.iter().rev().take_while(|silence| silence.at > self.began).map(|silence| &silence.who);
-        let shown: Vec<&str> =
-            shown.filter(|_| self.settings.edition > Edition::First).map(|who| self.settings.name_of(who)).collect();
+        let shown: Vec<&str> = shown.filter(|_| !is_first).map(|who| self.settings.name_of(who)).collect();
         let silent = names(&Standing::Silent);
         Report {
             beat: self.beat,
@@ -240,6 +253,8 @@ impl Scene {
             silent: silent.into_iter().filter(|name| !shown.contains(&&**name)).collect(),
             failed: names(&Standing::Failed),
             stuck: self.pace.stuck(),
+            goal: if is_first { Vec::new() } else { self.goal.remarks(self.onstage(stage), is_whole, self.beat) },
+            notes: if is_first { Vec::new() } else { self.directed.notes(&self.settings, is_whole, self.beat) },
             feelings: self.feelings(),
         }
     }
@@ -290,6 +305,8 @@ impl Scene {
             Decision::Judged { judgement, .. } => {
                 self.director.judged(self.settings.agent_mode);
                 self.arcs = self.arcs_with(Some(judgement));
+                self.goal = self.goal.with(judgement);
+                self.directed.judged(judgement, self.beat);
                 judgement.relations.iter().for_each(|shift| self.relations.shift(shift));
             }
             Decision::Unjudged { stands_in, .. } => {
@@ -309,6 +326,7 @@ impl Scene {
                 if notes.iter().any(|note| note.kind == NoteKind::Stall) {
                     self.pace.intervene();
                 }
+                self.directed.said(notes);
                 self.begin(stage, *beat, notes);
             }
             Decision::Directed { note, .. } => self.direct(stage, note.as_ref()),
@@ -379,7 +397,7 @@ impl Rules for Scene {
         match (ask.purpose, self.player(&ask.agent)) {
             (purpose::REMEMBER, Some(player)) => player.memory_request(self.onstage(stage), agent),
             (_, Some(player)) => player.request(self.onstage(stage), agent),
-            (_, None) => self.director.request(self.onstage(stage), self.report(), agent),
+            (_, None) => self.director.request(self.onstage(stage), self.report(stage), agent),
         }
     }
 
@@ -394,7 +412,7 @@ impl Rules for Scene {
         templates.try_render("scene_update.j2", &player.variables(self.onstage(stage), &news))?;
         let lines = [0, stage.transcript().lines().len()];
         let span = Span { after: Seq::START, as_of: NOW, lines };
-        let report = self.director.variables(self.onstage(stage), &self.report(), span);
+        let report = self.director.variables(self.onstage(stage), &self.report(stage), span);
         templates.try_render("scene_moderator_beat.j2", &report)?;
         templates.try_render("scene_again.j2", &context! { problem => "problem" })?;
         small::try_templates(templates, player, self.onstage(stage))?;
@@ -473,7 +491,7 @@ impl Rules for Scene {
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
         match &record.event {
             Event::Asked { ask, .. } if ask.purpose == purpose::JUDGE => {
-                let report = self.report();
+                let report = self.report(stage);
                 self.director.sent(stage, report);
             }
             Event::Answered { ask, text, .. } => match ask.purpose {
@@ -484,7 +502,7 @@ impl Rules for Scene {
                     }
                 }
                 purpose::JUDGE => {
-                    let report = self.report();
+                    let report = self.report(stage);
                     self.director.remember(stage, report, text);
                 }
                 _ => {}
@@ -530,4 +548,9 @@ fn by_moderator(kind: LineKind, text: Arc<str>, ask: Option<AskId>) -> Event {
 /// How many beats of a scene are over; none in a session of another format.
 pub fn beats_over(conversation: &Conversation) -> u32 {
     conversation.rules::<Scene>().map_or(0, |scene| scene.beats)
+}
+
+/// What could be seen of those who stayed silent; nothing in a session of another format.
+fn silences(conversation: &Conversation) -> &[Seen] {
+    conversation.rules::<Scene>().map_or(&[], |scene| &scene.silences)
 }

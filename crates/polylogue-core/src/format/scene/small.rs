@@ -14,7 +14,7 @@ use super::{
     director::Report,
     judge::spoken,
     player::Player,
-    settings::Settings,
+    settings::{Edition, Settings},
     told::{NOW, Onstage, Seen},
 };
 use crate::{
@@ -63,11 +63,13 @@ const TONE: &str = "small/scene_tone.j2";
 const TO: &str = "small/scene_to.j2";
 const WORDS: &str = "small/scene_words.j2";
 const DOES: &str = "small/scene_act.j2";
+const EVIDENCE: &str = "small/scene_evidence.j2";
 const JUDGE: &str = "small/scene_judge.j2";
 const MEMORY_TEMPLATE: &str = "small/scene_memory.j2";
 
 /// The built-in templates of this file.
-pub(super) const TEMPLATES: [(&str, &str); 9] = [
+pub(super) const TEMPLATES: [(&str, &str); 10] = [
+    (EVIDENCE, include_str!("templates/small/scene_evidence.j2")),
     (DOES, include_str!("templates/small/scene_act.j2")),
     (EXAMPLE, include_str!("templates/small/scene_example.j2")),
     (JUDGE, include_str!("templates/small/scene_judge.j2")),
@@ -117,16 +119,43 @@ pub(super) fn judge(onstage: Onstage<'_>, agent: &Agent, (as_of, until): (Seq, u
     let mut how_far =
         vec![far("Not at all", 0.0), far("Only a little", 0.2), far("About half of it", 0.5), far("Most of it", 0.7)];
     if report.beat + 1 >= EARNED_BY.min(report.max_beats) {
-        let reached = Part::Given { field: "goalReached", value: json!(true) };
-        how_far.push(Pick::new("All of it", 1.0).then(vec![reached]));
+        how_far.push(Pick::new("All of it", 1.0).then(evidence(onstage, as_of, until)));
     }
     let plan = Plan::new(vec![Part::Choice(Choice::new("progress", how_far).judged())], |fields| {
         let mut judgement =
             Map::from_iter([("goalReached".to_owned(), json!(false)), ("naturalEnd".to_owned(), json!(false))]);
         judgement.extend(fields.clone());
+        if let Some(line) = judgement.remove("line") {
+            judgement.insert("evidence".to_owned(), json!([{"part": 1, "line": line}]));
+        }
         serde_json::Value::Object(judgement).to_string()
     });
     request(stage, settings, agent, prompt, plan)
+}
+
+/// The newest words out of which it may choose those that show the goal.
+const CHOSEN_FROM: usize = 6;
+
+/// What it is asked that says that the goal is reached: which words show it. It chooses out of what was said, so it can
+/// quote nothing else.
+fn evidence(onstage: Onstage<'_>, as_of: Seq, until: usize) -> Vec<Part> {
+    let settings = onstage.settings;
+    let reached = || vec![Part::Given { field: "goalReached", value: json!(true) }];
+    if settings.edition == Edition::First {
+        return reached();
+    }
+    let lines = onstage.stage.transcript().lines()[..until].iter().filter(|line| spoken(line));
+    let newest: Vec<&Line> = lines.rev().take(CHOSEN_FROM).collect();
+    let mut picks = vec![Pick::new("In none of them", serde_json::Value::Null)];
+    for line in newest.into_iter().rev() {
+        let words = line.heard(as_of);
+        let pick = Pick::new(in_words(line, settings, as_of), &*words).then(reached());
+        if picks.iter().all(|other| other.words != pick.words) {
+            picks.push(pick);
+        }
+    }
+    let ask = onstage.stage.templates().render(EVIDENCE, &context! { goal => &settings.goal });
+    vec![Part::Choice(Choice::new("line", picks).asked(ask).judged())]
 }
 
 fn request(stage: &Stage, settings: &Settings, agent: &Agent, prompt: Text, plan: Plan) -> Request {
@@ -292,6 +321,7 @@ pub(super) fn try_templates(templates: &Templates, player: &Player, onstage: Ons
         (TO, context! { name }),
         (DOES, context! { name }),
         (WORDS, words),
+        (EVIDENCE, context! { goal => &settings.goal }),
         (JUDGE, context! { lines, goal => &settings.goal }),
         (MEMORY_TEMPLATE, context! { lines, name, persona => persona(agent) }),
     ];
