@@ -20,6 +20,7 @@ import time
 MARKER = re.compile(r"#([a-z0-9-]+):r(\d+)#")
 REPLY = re.compile(r"\breply (\d+)\b")
 ROUND = re.compile(r"Round (\d+) of")
+HEARD = re.compile(r'\[TONE: calm\] "([^"]+)"')
 BEAT = re.compile(r"BEAT (\d+)")
 NAME = re.compile(r"Your name is `([^`]+)`")
 OTHERS = re.compile(r"You are collaborating with (.+?) in a turn-based")
@@ -199,11 +200,15 @@ def reply_to(request: dict, number: int) -> tuple[str, str]:
     if "You are the moderator of a scene" in system:
         beat = int(match.group(1)) if (match := BEAT.search(asked)) else 0
         is_over = beat >= last
-        judgement = {"progress": 1.0 if is_over else 0.3, "goalReached": is_over, "naturalEnd": False, "onTrack": True}
+        # The newest words that somebody was heard to say are evidence enough here.
+        heard = HEARD.findall(asked)
+        evidence = [{"part": 1, "line": heard[-1]}] if is_over and heard else []
+        judgement = {"evidence": evidence, "progress": 1.0 if is_over else 0.3}
+        judgement |= {"goalReached": bool(evidence), "naturalEnd": is_over and not evidence, "onTrack": True}
         # The number is in it, so that the journal shows which reply it was.
         judgement["closing"] = f"It ends with reply {number}."
         return ("judge-last" if is_over else "judge"), json.dumps(judgement)
-    if "a character in a scene" in system:
+    if "A scene is played by" in system:
         return "act", f'[TONE: calm] "{words}"'
     return "discuss", words
 

@@ -10,6 +10,7 @@ use crate::{
     id::{AgentId, AskId, LineId, PersonId, Seq},
     money::Money,
     name::{Name, open_name},
+    text::cut::cut_after,
     time::Timestamp,
 };
 
@@ -157,7 +158,19 @@ pub struct Line {
     pub cut_after: Option<Arc<str>>,
     /// The record that cut it. A prompt that was written before still has the whole line.
     pub cut_at: Option<Seq>,
+    pub cut_by: Option<AgentId>,
     pub clip: ClipState,
+}
+
+impl Line {
+    /// The words that were heard of it as of a record: a line that somebody came into ends there with a dash.
+    pub fn heard(&self, as_of: Seq) -> Arc<str> {
+        let cut = self.cut_after.as_deref().filter(|_| self.cut_at <= Some(as_of));
+        match cut.and_then(|phrase| cut_after(&self.text, phrase)) {
+            Some(end) => format!("{}—", self.text[..end].trim_end_matches(|c: char| !c.is_alphanumeric())).into(),
+            None => self.text.clone(),
+        }
+    }
 }
 
 /// The audio of one line.
@@ -223,8 +236,9 @@ impl Transcript {
         self.lines.push(line);
     }
 
-    pub(crate) fn cut(&mut self, id: LineId, after: &Arc<str>, at: Seq) {
+    pub(crate) fn cut(&mut self, id: LineId, after: &Arc<str>, by: &AgentId, at: Seq) {
         if let Some(line) = self.get_mut(id) {
+            line.cut_by = Some(by.clone());
             line.cut_after = Some(after.clone());
             line.cut_at = Some(at);
         }

@@ -13,7 +13,7 @@ use crate::{ask::Text, format, setup::BadSetup};
 
 static DEFAULTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = environment();
-    for (name, source) in format::templates() {
+    for (name, source) in format::templates().chain(format::earlier_templates()) {
         environment.add_template(name, source).expect("the built-in templates compile");
     }
     environment
@@ -67,6 +67,11 @@ impl Templates {
     /// Whether the session brings templates of its own, which may want more than the built-in ones use.
     pub(crate) fn are_replaced(&self) -> bool {
         self.own.is_some()
+    }
+
+    /// Whether the session brings this template of its own.
+    pub(crate) fn replaces(&self, name: &str) -> bool {
+        self.own.as_deref().is_some_and(|own| own.get_template(name).is_ok())
     }
 
     /// The built-in templates, by name.

@@ -294,7 +294,7 @@ impl Stage {
                     },
                 );
             }
-            Event::LineCut { line, after, .. } => self.transcript.cut(*line, after, record.seq),
+            Event::LineCut { line, after, by } => self.transcript.cut(*line, after, by, record.seq),
             Event::ClipMade { line, clip } => {
                 self.wanted_clips.remove(line);
                 let speaker = self.transcript.get(*line).and_then(|line| line.speaker.name().parse().ok());
@@ -332,7 +332,7 @@ impl Stage {
         }
         let clip = if wanted { ClipState::Wanted } else { ClipState::Unspoken };
         let (seq, at) = (record.seq, record.at);
-        let (cut_after, cut_at) = (None, None);
+        let (cut_after, cut_at, cut_by) = (None, None, None);
         self.transcript.push(Line {
             id,
             seq,
@@ -346,6 +346,7 @@ impl Stage {
             delivery,
             cut_after,
             cut_at,
+            cut_by,
             clip,
         });
     }

@@ -63,7 +63,7 @@ impl Model for Misbehaving {
         }
         let word = format!("w{:016x}", hashed(seed, call, "word"));
         let sent = match id.purpose {
-            purpose::JUDGE => Sent { text: judgement(&mut chance), word: None },
+            purpose::JUDGE => Sent { text: judgement(&mut chance, &call.ask.request.prompt), word: None },
             purpose::ACT => acted(&mut chance, seed, &word),
             _ => Sent { text: format!("I remember {word}."), word: None },
         };
@@ -129,7 +129,11 @@ fn acted(chance: &mut Rng, seed: u64, word: &str) -> Sent {
 }
 
 /// What a moderator answers: now and then what nobody can use, and rarely the end.
-fn judgement(chance: &mut Rng) -> String {
+fn judgement(chance: &mut Rng, prompt: &str) -> String {
+    // Now and then it quotes what was said, as a goal that is reached has to be shown.
+    let quote = prompt.lines().rfind(|line| line.ends_with('"')).and_then(|line| line.rsplit('"').nth(1));
+    let evidence =
+        quote.map(|quote| format!(r#""evidence": [{{"part": 1, "line": "{quote}"}}], "#)).unwrap_or_default();
     let progress = f64::from(chance.u32(0..=100)) / 100.0;
     let (is_reached, is_over) = (chance.u32(0..60) == 0, chance.u32(0..60) == 0);
     match chance.u32(0..10) {
@@ -142,7 +146,7 @@ fn judgement(chance: &mut Rng) -> String {
 "relationships": [{{"from": "alice", "to": "bob", "change": -0.4}}]}}
 ```"#
         ),
-        _ => format!(r#"{{"progress": {progress}, "goalReached": {is_reached}, "naturalEnd": {is_over}}}"#),
+        _ => format!(r#"{{{evidence}"progress": {progress}, "goalReached": {is_reached}, "naturalEnd": {is_over}}}"#),
     }
 }
 
@@ -161,11 +165,6 @@ fn set_up(seed: u64) -> Setup {
     let crew = [MODERATOR, STAND_IN].iter().take(1 + usize::from(chance.bool())).map(|name| agent(name)).collect();
     let max_beats = chance.u32(1..=12);
     let settings = Settings {
-        name: format!("scene {seed}").into(),
-        prompt: "They have to agree on something.".into(),
-        goal: None,
-        setting: None,
-        language: None,
         initial_speaker: chance.bool().then(|| names[0].parse().unwrap()),
         max_beats,
         agent_mode: if chance.bool() { AgentMode::Thread } else { AgentMode::Fresh },
@@ -176,8 +175,7 @@ fn set_up(seed: u64) -> Setup {
         },
         story: Some("all of them".into()),
         memory: chance.bool(),
-        names: BTreeMap::new(),
-        memories: BTreeMap::new(),
+        ..Settings::new(format!("scene {seed}"), "They have to agree on something.")
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();
     // Most have all the time they want, some run out of it.

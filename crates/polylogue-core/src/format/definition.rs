@@ -29,6 +29,8 @@ pub trait Format: Described + Serialize + DeserializeOwned + JsonSchema + Clone 
     const VOCABULARY: Vocabulary;
     /// Its built-in prompt templates, by name.
     const TEMPLATES: &'static [(&'static str, &'static str)];
+    /// Templates as they were, by other names: sessions that began then are told with them, and nobody replaces them.
+    const EARLIER_TEMPLATES: &'static [(&'static str, &'static str)] = &[];
 
     /// What only this format decides.
     type Decision: Recorded;
@@ -101,6 +103,7 @@ pub(crate) struct Definition {
     pub(super) name: &'static str,
     pub(super) vocabulary: Vocabulary,
     pub(super) templates: &'static [(&'static str, &'static str)],
+    pub(super) earlier_templates: &'static [(&'static str, &'static str)],
     pub(super) settings: fn(Map<String, Value>) -> serde_json::Result<FormatSetup>,
     pub(super) decision: fn(&str) -> serde_json::Result<Decision>,
     /// What its settings are as a session's setup holds them.
@@ -117,6 +120,7 @@ impl Definition {
             name: F::NAME,
             vocabulary: F::VOCABULARY,
             templates: F::TEMPLATES,
+            earlier_templates: F::EARLIER_TEMPLATES,
             settings: |map| serde_json::from_value::<F>(Value::Object(map)).map(FormatSetup::new),
             decision: |json| serde_json::from_str::<F::Decision>(json).map(Decision::new),
             setup_schema: |generator| generator.subschema_for::<SetUp<F>>(),

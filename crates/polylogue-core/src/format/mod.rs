@@ -65,6 +65,11 @@ pub(crate) fn templates() -> impl Iterator<Item = (&'static str, &'static str)> 
     FORMATS.iter().flat_map(|format| format.templates).copied()
 }
 
+/// Built-in templates as they were, which only sessions from then are told with.
+pub(crate) fn earlier_templates() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FORMATS.iter().flat_map(|format| format.earlier_templates).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -81,6 +86,6 @@ mod tests {
         distinct(purposes().map(|purpose| purpose.to_string()));
         distinct(LineKind::SHARED.into_iter().chain(kinds()).map(|kind| kind.to_string()));
         distinct(Reason::SHARED.into_iter().chain(reasons()).map(|reason| reason.to_string()));
-        distinct(templates().map(|(name, _)| name));
+        distinct(templates().chain(earlier_templates()).map(|(name, _)| name));
     }
 }

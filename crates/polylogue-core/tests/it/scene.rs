@@ -18,19 +18,11 @@ use crate::support::{Play, agent};
 pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
     let capital = |name: &str| -> Arc<str> { format!("{}{}", name[..1].to_uppercase(), &name[1..]).into() };
     let settings = Settings {
-        name: "the-test".into(),
-        prompt: "Bob apologizes to Alice.".into(),
         goal: Some("Alice accepts.".into()),
         setting: Some("An office".into()),
-        language: None,
-        initial_speaker: None,
         max_beats,
-        agent_mode: AgentMode::Thread,
-        events: WorldEvents::Auto,
-        story: None,
-        memory: false,
         names: names.iter().map(|name| (name.parse().unwrap(), capital(name))).collect(),
-        memories: Default::default(),
+        ..Settings::new("the-test", "Bob apologizes to Alice.")
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();
     Setup {
@@ -83,7 +75,7 @@ pub(crate) fn decisions(play: &Play) -> impl Iterator<Item = &Decision> {
 }
 
 /// The notes of each beat, as `beat kind to`.
-fn notes(play: &Play) -> Vec<String> {
+pub(crate) fn notes(play: &Play) -> Vec<String> {
     let mut told = Vec::new();
     for decision in decisions(play) {
         if let Decision::BeatBegun { beat, notes } = decision {
@@ -117,6 +109,16 @@ pub(crate) fn talkative(ask: &Ask) -> Option<String> {
     })
 }
 
+/// A judgement that the goal is reached, with the last words of the beat as its evidence.
+pub(crate) fn reached(ask: &Ask) -> String {
+    let prompt = &ask.request.prompt;
+    let last = prompt.lines().rfind(|line| line.ends_with('"')).and_then(|line| line.split('"').nth(1));
+    let line = last.unwrap_or_default();
+    format!(
+        r#"{{"evidence": [{{"part": 1, "line": "{line}"}}], "progress": 1, "goalReached": true, "naturalEnd": true}}"#
+    )
+}
+
 /// Words that nobody has said before.
 fn news(ask: &Ask) -> String {
     let mut chance = u64::from(ask.id.turn) * 31 + ask.id.agent.as_str().len() as u64 * 1_009;
@@ -145,7 +147,9 @@ fn a_scene_as_it_is_recorded() {
                     "characters": [{"name": "Bob", "arc": "moving", "note": "Say what you mean."}],
                     "relationships": [{"from": "Bob", "to": "Alice", "change": -0.3}]}"#
             }
-            (_, _, _) => r#"{"progress": 1, "goalReached": true, "naturalEnd": false}"#,
+            (_, _, _) => {
+                r#"{"evidence": [{"part": 1, "line": "I am sorry."}], "progress": 1, "goalReached": true, "naturalEnd": false}"#
+            }
         };
         Some(said.to_owned())
     });
@@ -211,7 +215,10 @@ fn why_a_scene_ends() {
     let cases: Vec<(&str, Reply, Reason, u32)> = vec![
         (
             "goal",
-            Box::new(after_two(r#""progress": 1, "goalReached": true, "naturalEnd": true"#)),
+            Box::new(|ask| match (ask.id.purpose, ask.id.turn) {
+                (purpose::JUDGE, 2) => Some(reached(ask)),
+                _ => talkative(ask),
+            }),
             reason::GOAL_ACHIEVED,
             3,
         ),
@@ -278,7 +285,7 @@ fn what_the_characters_are_told() {
             Box::new(judging(
                 r#"{"progress": 0.9, "goalReached": false, "naturalEnd": false, "closing": "Bob shakes hands."}"#,
             )),
-            vec!["2 Closing all"],
+            vec!["2 Closing bob"],
         ),
         (
             "drift and direction",
@@ -468,8 +475,7 @@ fn everything_that_is_wrong_is_said_at_once() {
 fn nothing_is_over_before_everybody_could_speak() {
     let mut setup = scene(&["alice", "bob"], 5);
     settings(&mut setup).initial_speaker = Some("bob".parse().unwrap());
-    let over = r#"{"progress": 1, "goalReached": true, "naturalEnd": true}"#;
-    let reply = |ask: &Ask| if ask.id.purpose == purpose::JUDGE { Some(over.to_owned()) } else { talkative(ask) };
+    let reply = |ask: &Ask| if ask.id.purpose == purpose::JUDGE { Some(reached(ask)) } else { talkative(ask) };
     let judgements = |setup| asked(&play(setup, reply)).iter().filter(|ask| ask.contains("judge")).count();
     assert_eq!(judgements(setup.clone()), 2);
     settings(&mut setup).initial_speaker = None;

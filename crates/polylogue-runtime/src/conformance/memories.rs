@@ -1,6 +1,6 @@
 //! What agents remember, and what they have forgotten.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use polylogue_core::{
     Event, Record, Setup,
@@ -16,21 +16,8 @@ use crate::port::Store;
 /// The start of a scene of a story.
 pub fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
     let Event::Started { version, setup } = started(session, "goal") else { unreachable!("it is a start") };
-    let settings = scene::Settings {
-        name: name.into(),
-        prompt: "They meet.".into(),
-        goal: None,
-        setting: None,
-        language: None,
-        initial_speaker: None,
-        max_beats: scene::Settings::DEFAULT_BEATS,
-        agent_mode: scene::AgentMode::default(),
-        events: scene::WorldEvents::default(),
-        story: story.map(Into::into),
-        memory: true,
-        names: BTreeMap::new(),
-        memories: BTreeMap::new(),
-    };
+    let settings =
+        scene::Settings { story: story.map(Into::into), memory: true, ..scene::Settings::new(name, "They meet.") };
     let setup = Setup { format: FormatSetup::new(settings), ..Setup::clone(&setup) };
     Event::Started { version, setup: Arc::new(setup) }
 }

@@ -1,7 +1,6 @@
 //! What is said to a session that another hub runs is heard once, and answered as if it had been said there.
 
 use std::{
-    collections::BTreeMap,
     future::pending,
     sync::{
         Arc,
@@ -17,7 +16,7 @@ use polylogue_core::{
     event::Origin,
     format::{
         self,
-        scene::{AgentMode, Decision, MODERATOR, Settings, WorldEvents},
+        scene::{Decision, MODERATOR, Settings, WorldEvents},
     },
     id::{PersonId, SessionId},
     setup::{Agent, Cast, FormatSetup, Note},
@@ -178,21 +177,7 @@ async fn words_are_said_once_though_the_owner_dies_before_it_answers() {
 }
 
 fn scene() -> Setup {
-    let settings = Settings {
-        name: "gate".into(),
-        prompt: "They wait.".into(),
-        goal: None,
-        setting: None,
-        language: None,
-        initial_speaker: None,
-        max_beats: 4,
-        agent_mode: AgentMode::Thread,
-        events: WorldEvents::Off,
-        story: None,
-        memory: false,
-        names: BTreeMap::new(),
-        memories: BTreeMap::new(),
-    };
+    let settings = Settings { max_beats: 4, events: WorldEvents::Off, ..Settings::new("gate", "They wait.") };
     let setup = setup(1);
     let moderator = Agent { name: MODERATOR.parse().unwrap(), ..setup.cast.agents()[0].clone() };
     let cast = Cast::new(setup.cast.agents().to_vec(), Vec::new()).unwrap().with_crew(vec![moderator]).unwrap();

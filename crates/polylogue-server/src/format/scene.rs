@@ -10,7 +10,7 @@ use axum::{
 use polylogue_core::{
     format::{
         Format,
-        scene::{self, AgentMode, PlayedScene, SceneReport, Scheduled},
+        scene::{self, AgentMode, Floor, PlayedScene, SceneReport, Scheduled, TranscriptForm},
     },
     id::AgentId,
     setup::Note,
@@ -70,7 +70,17 @@ struct SceneFile {
     /// After how many beats it ends at the latest; 50 if left out
     #[schemars(range(min = 1, max = 1000))]
     max_beats: Option<u32>,
+    /// Where the scene ends; what stands after `Scene goal:` in the prompt if left out
     goal: Option<String>,
+    /// Whether the characters are told the goal; they are if left out
+    goal_known: Option<Switch>,
+    /// What only one character knows, by character
+    briefs: Option<BTreeMap<String, String>>,
+    /// How the characters speak
+    #[schemars(length(max = 20_000), example = "dry, subtext, short lines")]
+    style: Option<String>,
+    floor: Option<Floor>,
+    transcript: Option<TranscriptForm>,
     setting: Option<String>,
     /// The language that the characters speak
     language: Option<String>,

@@ -18,7 +18,9 @@ fn apology(ask: &Ask) -> Option<String> {
         (purpose::ACT, 2, "bob") => "[TO: alice, TONE: remorseful] \"I am sorry.\"",
         (purpose::ACT, 2, _) => return None,
         (purpose::ACT, _, _) => "[SILENT, *waits*]",
-        (_, 2.., _) => r#"{"progress": 1, "goalReached": true, "naturalEnd": false}"#,
+        (_, 2.., _) => {
+            r#"{"evidence": [{"part": 1, "line": "I am sorry."}], "progress": 1, "goalReached": true, "naturalEnd": false}"#
+        }
         _ => {
             r#"{"progress": 0.4, "goalReached": false, "naturalEnd": false,
                 "relationships": [{"from": "alice", "to": "bob", "change": -0.3}]}"#

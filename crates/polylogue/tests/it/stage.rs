@@ -18,7 +18,7 @@ replies:
   - {purpose: remember, agent: bob, reply: "We had lunch, and nobody mentioned work."}
   - {purpose: remember, reply: "I forgave Bob."}
   - {purpose: judge, turn: 0, reply: {progress: 0.2, goalReached: false, naturalEnd: false}}
-  - {purpose: judge, reply: {progress: 1.0, goalReached: true, naturalEnd: true}}
+  - {purpose: judge, reply: {evidence: [{part: 1, line: It is forgotten.}], progress: 1.0, goalReached: true, naturalEnd: true}}
   - {agent: bob, turn: 0, reply: '[TO: Alice, TONE: remorseful] "I am sorry."'}
   - {agent: alice, turn: 1, reply: '[TO: Bob, TONE: warm] "It is forgotten."'}
   - {reply: "[SILENT]"}

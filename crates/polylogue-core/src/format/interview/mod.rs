@@ -14,7 +14,7 @@ use super::{Described, Format, Happened, Hearing, NoDecision, Place, Reaction, R
 use crate::{
     ask::{Message, Request, Role, Thread},
     event::{Event, Record},
-    id::{AgentId, AskId, LineId, PersonId, SessionId},
+    id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     line::{Delivery, Line, LineKind, Speaker},
     projection::Insight,
     reason::Reason,
@@ -37,6 +37,9 @@ pub struct Settings {
     pub line: LineId,
     /// The line itself.
     pub said: Arc<str>,
+    /// Whether somebody came in before its end: it is as it was heard.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
     pub question: Arc<str>,
     /// The fixed head of the agent's request.
     pub system: Arc<str>,
@@ -54,8 +57,9 @@ impl Settings {
         let mut thread = request.thread.messages().to_vec();
         thread.push(Message { role: Role::User, text: request.prompt.shared() });
         thread.push(Message { role: Role::Assistant, text: insight.reply.clone() });
-        let (said, question) = (line.text.clone(), question.trim().into());
-        Settings { of, line: line.id, said, question, system: request.system.shared(), thread }
+        let (said, question) = (line.heard(Seq(u64::MAX)), question.trim().into());
+        let is_cut = said != line.text;
+        Settings { of, line: line.id, said, is_cut, question, system: request.system.shared(), thread }
     }
 }
 
@@ -109,7 +113,7 @@ impl Interview {
     }
 
     fn variables(&self) -> minijinja::Value {
-        context! { said => &self.settings.said, question => &self.settings.question }
+        context! { said => &self.settings.said, is_cut => self.settings.is_cut, question => &self.settings.question }
     }
 
     fn thread(&self) -> Thread {

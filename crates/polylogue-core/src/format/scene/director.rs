@@ -9,7 +9,7 @@ use super::{
     judgement,
     settings::{AgentMode, Settings},
     small,
-    told::{recent, told},
+    told::{Onstage, Span},
 };
 use crate::{
     ask::{Request, Text},
@@ -32,6 +32,7 @@ pub(super) struct Director {
     head: Kept,
     past: Past<Asked>,
     heard: usize,
+    heard_at: Seq,
     pub(super) shape: Arc<Shape>,
     /// Why the last reply could not be used, if it is asked for again.
     again: Option<Arc<str>>,
@@ -47,15 +48,8 @@ pub(super) struct Director {
 /// What the moderator is asked, before it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Asked {
-    Beat {
-        report: Report,
-        as_of: Seq,
-        /// The lines of the transcript that are new, from and to.
-        lines: [usize; 2],
-    },
-    Again {
-        problem: Arc<str>,
-    },
+    Beat { report: Report, span: Span },
+    Again { problem: Arc<str> },
 }
 
 /// What the moderator is told besides the lines.
@@ -68,6 +62,9 @@ pub(super) struct Report {
     pub(super) silent: Vec<Arc<str>>,
     pub(super) failed: Vec<Arc<str>>,
     pub(super) stuck: u32,
+    /// What there is to say of the parts of the goal, and of the notes that it gave.
+    pub(super) goal: Vec<String>,
+    pub(super) notes: Vec<String>,
     pub(super) feelings: Option<Arc<str>>,
 }
 
@@ -78,6 +75,7 @@ impl Director {
             head: Kept::default(),
             past: Past::default(),
             heard: 0,
+            heard_at: Seq::START,
             shape: Arc::new(judgement::shape(settings, cast)),
             again: None,
             felt: None,
@@ -91,12 +89,15 @@ impl Director {
     pub(super) fn head(&self, stage: &Stage, settings: &Settings) -> Value {
         let characters = stage.cast().agents().iter();
         let characters = characters.map(|agent| {
-            context! { name => settings.name_of(&agent.name), persona => &agent.persona }
+            let brief = settings.briefs.get(&agent.name);
+            context! { name => settings.name_of(&agent.name), persona => &agent.persona, brief }
         });
         context! {
             characters => characters.collect::<Vec<Value>>(),
-            prompt => &settings.prompt,
+            prompt => settings.context(),
             goal => &settings.goal,
+            is_goal_known => settings.goal_known,
+            style => &settings.style,
             setting => &settings.setting,
             language => &settings.language,
             schema => self.shape.schema().to_string(),
@@ -109,62 +110,55 @@ impl Director {
             return Asked::Again { problem: problem.clone() };
         }
         report.feelings = report.feelings.filter(|feelings| self.felt.as_ref() != Some(feelings));
-        Asked::Beat { report, as_of: stage.head(), lines: [self.heard, stage.transcript().lines().len()] }
+        let lines = [self.heard, stage.transcript().lines().len()];
+        Asked::Beat { report, span: Span { after: self.heard_at, as_of: stage.head(), lines } }
     }
 
-    pub(super) fn variables(
-        &self,
-        stage: &Stage,
-        settings: &Settings,
-        report: &Report,
-        as_of: Seq,
-        [from, until]: [usize; 2],
-    ) -> Value {
-        let lines = &stage.transcript().lines()[..until];
-        let told: Vec<String> = match settings.agent_mode {
-            AgentMode::Thread => lines[from..].iter().map(|line| told(line, settings, as_of)).collect(),
-            AgentMode::Fresh => recent(lines, settings, as_of),
-        };
+    pub(super) fn variables(&self, onstage: Onstage<'_>, report: &Report, span: Span) -> Value {
+        let lines = &onstage.stage.transcript().lines()[..span.lines[1]];
         context! {
             beat => report.beat,
             max_beats => report.max_beats,
-            lines => told,
+            lines => onstage.told(span, None),
             silent => &report.silent,
             failed => &report.failed,
             stuck => report.stuck,
+            goal => &report.goal,
+            notes => &report.notes,
             is_circling => is_circling(lines, report.begins),
             feelings => &report.feelings,
         }
     }
 
-    fn write(&self, stage: &Stage, settings: &Settings, asked: &Asked) -> Text {
-        let templates = stage.templates();
+    fn write(&self, onstage: Onstage<'_>, asked: &Asked) -> Text {
+        let templates = onstage.stage.templates();
         match asked {
             Asked::Again { problem } => templates.render("scene_again.j2", &context! { problem => problem }),
-            Asked::Beat { report, as_of, lines } => {
-                templates.render("scene_moderator_beat.j2", &self.variables(stage, settings, report, *as_of, *lines))
+            Asked::Beat { report, span } => {
+                templates.render("scene_moderator_beat.j2", &self.variables(onstage, report, *span))
             }
         }
     }
 
-    pub(super) fn request(&self, stage: &Stage, settings: &Settings, report: Report, agent: &Agent) -> Request {
+    pub(super) fn request(&self, onstage: Onstage<'_>, report: Report, agent: &Agent) -> Request {
+        let Onstage { stage, settings, .. } = onstage;
         if agent.is_small {
             let (as_of, until) = match &self.sent {
-                Some((Asked::Beat { as_of, lines, .. }, _)) => (*as_of, lines[1]),
+                Some((Asked::Beat { span, .. }, _)) => (span.as_of, span.lines[1]),
                 Some((Asked::Again { .. }, _)) | None => (stage.head(), stage.transcript().lines().len()),
             };
-            return small::judge(stage, settings, agent, (as_of, until), &report);
+            return small::judge(onstage, agent, (as_of, until), &report);
         }
         let mut sampling = agent.sampling.clone();
         sampling.max_output_tokens.get_or_insert(MAX_OUTPUT_TOKENS);
-        let head = || stage.templates().render("scene_moderator_system.j2", &self.head(stage, settings));
+        let head = || settings.edition.render(stage, "scene_moderator_system.j2", &self.head(stage, settings));
         Request {
             model: agent.model.clone(),
             system: self.head.get(head),
-            thread: self.past.thread(|asked| self.write(stage, settings, asked)),
+            thread: self.past.thread(|asked| self.write(onstage, asked)),
             prompt: self.prompt.get(|| match &self.sent {
-                Some((asked, _)) => self.write(stage, settings, asked),
-                None => self.write(stage, settings, &self.asked(stage, report)),
+                Some((asked, _)) => self.write(onstage, asked),
+                None => self.write(onstage, &self.asked(stage, report)),
             }),
             shape: Some(self.shape.clone()),
             grammar: None,
@@ -179,8 +173,8 @@ impl Director {
             let feelings = report.feelings.clone();
             (self.asked(stage, report), feelings)
         });
-        if let Asked::Beat { lines, .. } = &asked {
-            self.heard = lines[1];
+        if let Asked::Beat { span, .. } = &asked {
+            (self.heard, self.heard_at) = (span.lines[1], span.as_of);
         }
         self.past.push(Told::with(asked, std::mem::take(&mut self.prompt)), answer.clone());
         self.felt = feelings;

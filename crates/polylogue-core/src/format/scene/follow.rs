@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     judgement::{ArcState, Judgement},
+    notes::Directed,
     pace::Pace,
-    settings::{Settings, WorldEvents},
+    player::Player,
+    settings::{Edition, Settings, WorldEvents},
     vocabulary::reason,
 };
-use crate::{chance::Chance, id::AgentId, reason::Reason};
+use crate::{chance::Chance, id::AgentId, reason::Reason, text::cut::cut_after};
 
 /// The progress from which the characters are told to wrap up, in percent.
 const NEAR_THE_END: u8 = 80;
@@ -90,6 +92,11 @@ impl Note {
     }
 }
 
+/// Whether a text names somebody.
+fn names(text: &str, name: &str) -> bool {
+    cut_after(text, name).is_some()
+}
+
 /// A beat that is over, with everything that decides what follows.
 #[derive(Debug)]
 pub(super) struct Outlook<'a> {
@@ -102,6 +109,11 @@ pub(super) struct Outlook<'a> {
     pub(super) is_silent: bool,
     /// How far each character has come, with this judgement.
     pub(super) arcs: &'a [Option<ArcState>],
+    /// Whether words that were heard fulfil every part of the goal.
+    pub(super) is_goal_shown: bool,
+    pub(super) directed: &'a Directed,
+    /// In the order of the arcs.
+    pub(super) players: &'a [Player],
     pub(super) judgement: Option<&'a Judgement>,
 }
 
@@ -113,9 +125,11 @@ impl Outlook<'_> {
         if let Some(judgement) = self.judgement.filter(|_| !is_opening) {
             let is_near = judgement.progress >= NEAR_THE_END;
             let all_resolved = self.arcs.iter().all(|arc| *arc == Some(ArcState::Resolved));
-            if judgement.goal_reached {
+            // Who takes a goal for reached that nothing shows, takes the scene for over on no better grounds.
+            let is_overstated = judgement.goal_reached && !self.is_goal_shown;
+            if judgement.goal_reached && self.is_goal_shown {
                 return Some((reason::GOAL_ACHIEVED, true));
-            } else if judgement.natural_end || (is_near && all_resolved) {
+            } else if !is_overstated && (judgement.natural_end || (is_near && all_resolved)) {
                 return Some((reason::NATURAL_END, false));
             }
         }
@@ -151,20 +165,50 @@ impl Outlook<'_> {
         Chance::new(self.seed, &[STOCK_EVENT, beat.into()]).pick(&STOCK_EVENTS).unwrap_or(STOCK_EVENTS[0])
     }
 
+    /// Who is told to close the scene, or to come to an end. Each of it is said once, and to whom it concerns.
+    fn towards_the_end(&self, judgement: &Judgement) -> Vec<Note> {
+        let closing = judgement.closing.as_ref().map(|closing| {
+            let action = closing.trim_end_matches('.');
+            format!("Please close the scene by this final action: {action}.")
+        });
+        let is_near = judgement.progress >= NEAR_THE_END;
+        let wrap_up = "Scene is nearing natural conclusion. Begin wrapping up.";
+        if self.settings.edition == Edition::First {
+            let closing = closing.map(|text| Note::everybody(NoteKind::Closing, text));
+            let wrap_up = is_near.then(|| Note::everybody(NoteKind::WrapUp, wrap_up));
+            return closing.or(wrap_up).into_iter().collect();
+        }
+        if let Some(text) = closing.filter(|text| !self.directed.has_said(NoteKind::Closing, text)) {
+            let named = self
+                .players
+                .iter()
+                .filter(|player| names(judgement.closing.as_deref().unwrap_or_default(), &player.name));
+            return self.to(&named.map(|player| &player.id).collect::<Vec<_>>(), NoteKind::Closing, &text);
+        }
+        let is_open = |(player, arc): &(&Player, &Option<ArcState>)| {
+            **arc != Some(ArcState::Resolved) && !self.directed.knows_of_the_end(&player.id)
+        };
+        let open: Vec<&AgentId> =
+            self.players.iter().zip(self.arcs).filter(is_open).map(|(player, _)| &player.id).collect();
+        match is_near && !open.is_empty() {
+            true => self.to(&open, NoteKind::WrapUp, wrap_up),
+            false => Vec::new(),
+        }
+    }
+
+    /// A note to these; to everybody as one.
+    fn to(&self, who: &[&AgentId], kind: NoteKind, text: &str) -> Vec<Note> {
+        match who.is_empty() || who.len() == self.players.len() {
+            true => vec![Note::everybody(kind, text)],
+            false => who.iter().map(|agent| Note::to(agent, kind, text)).collect(),
+        }
+    }
+
     /// What the characters are told for the next beat.
     pub(super) fn notes(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         if let Some(judgement) = self.judgement {
-            if let Some(closing) = &judgement.closing {
-                let action = closing.trim_end_matches('.');
-                notes.push(Note::everybody(
-                    NoteKind::Closing,
-                    format!("Please close the scene by this final action: {action}."),
-                ));
-            } else if judgement.progress >= NEAR_THE_END {
-                let text = "Scene is nearing natural conclusion. Begin wrapping up.";
-                notes.push(Note::everybody(NoteKind::WrapUp, text));
-            }
+            notes.extend(self.towards_the_end(judgement));
             for on in &judgement.characters {
                 if let Some(drift) = &on.drift {
                     let text = format!("You stray from your character: {drift} Stay true to who you are.");

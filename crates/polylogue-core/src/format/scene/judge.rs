@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Decision, Scene, by_moderator,
+    Decision, Scene, by_moderator, evidence,
     follow::Outlook,
     judgement::{self, ArcState, Judgement},
     mood::Mood,
     pace::BeatFacts,
     player::{Player, Standing},
     repetition,
+    settings::Edition,
     vocabulary::kind,
 };
 use crate::{
@@ -31,7 +32,10 @@ impl Scene {
         let reading = reading.within_limit(is_full && !self.director.is_asked_again());
         let events = match reading.value {
             Ok(value) => {
-                let judgement = judgement::from_value(&value, &self.settings, stage.cast());
+                let mut judgement = judgement::from_value(&value, &self.settings, stage.cast());
+                let parts = self.goal.parts_with(&judgement.parts);
+                let quoted = std::mem::take(&mut judgement.evidence);
+                (judgement.evidence, judgement.refuted) = evidence::tried(quoted, parts, self.onstage(stage));
                 let following = self.what_follows(stage, Some(&judgement));
                 let judged = Event::decision(Decision::Judged { beat: ask.turn, judgement });
                 [vec![judged], following].concat()
@@ -59,7 +63,11 @@ impl Scene {
         pace.count(self.facts(&spoke, &failed, is_circling));
         let arcs = self.arcs_with(judgement);
         let arcs: Vec<Option<ArcState>> = self.players.iter().map(|player| arcs.get(&player.id).copied()).collect();
+        let is_shown = judgement.is_some_and(|judgement| self.goal.with(judgement).is_shown(self.onstage(stage)));
         let outlook = Outlook {
+            is_goal_shown: is_shown || self.settings.edition == Edition::First,
+            directed: &self.directed,
+            players: &self.players,
             settings: &self.settings,
             seed: stage.setup().seed,
             beat: self.beat,

@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::settings::Settings;
+use super::{
+    evidence::{Evidence, MAX_PARTS},
+    settings::{Edition, Settings},
+};
 use crate::{
     id::AgentId,
     setup::Cast,
@@ -19,6 +22,15 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Judgement {
+    /// The parts of the goal, named once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Arc<str>>,
+    /// Words that were heard, and the part of the goal that they fulfil.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// What the moderator quoted and nobody was heard to say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refuted: Vec<Evidence>,
     /// How far the scene is on its way to the goal, in percent.
     pub progress: u8,
     pub goal_reached: bool,
@@ -41,12 +53,19 @@ impl Judgement {
     pub fn in_words(&self, settings: &Settings) -> String {
         let name = |agent: &AgentId| settings.name_of(agent).to_owned();
         let mut parts = vec![format!("progress {}%", self.progress)];
+        let numbered = self.parts.iter().zip(1..).map(|(part, number)| format!("part {number} is: {part}"));
+        parts.extend(numbered);
+        let words = |evidence: &Evidence, what: &str| format!("part {} {what} \"{}\"", evidence.part, evidence.quote);
+        parts.extend(self.evidence.iter().map(|evidence| words(evidence, "is shown by")));
+        parts.extend(self.refuted.iter().map(|evidence| words(evidence, "is not shown: nobody was heard to say")));
         for (holds, words) in
             [(self.goal_reached, "goal reached"), (self.natural_end, "natural end"), (!self.on_track, "off track")]
         {
             parts.extend(holds.then(|| words.to_owned()));
         }
         for on in &self.characters {
+            let followed = on.followed.map(|followed| if followed { "followed" } else { "did not follow" });
+            parts.extend(followed.map(|followed| format!("{} {followed} the last note", name(&on.character))));
             parts.extend(on.arc.map(|arc| format!("{} is {}", name(&on.character), arc.as_str())));
         }
         for Shift { between: [one, other], change } in &self.relations {
@@ -71,6 +90,9 @@ pub struct OnCharacter {
     /// How it strays from its own personality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Arc<str>>,
+    /// Whether the last note to it was followed, where the moderator says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<bool>,
 }
 
 /// How far a character has come with what it wants in this scene.
@@ -111,23 +133,30 @@ pub(super) fn shape(settings: &Settings, cast: &Cast) -> Shape {
     let who = || Shape::Choice(names.clone());
     let text = || Shape::Text { max_chars: Some(MAX_CHARS) };
     let arcs = ArcState::ALL.iter().map(|(word, _)| (*word).to_owned()).collect();
-    Shape::Object(vec![
+    let is_first = settings.edition == Edition::First;
+    // Models write in this order: what it rests on comes before what is made of it.
+    let evidence = || {
+        let numbers = (1..=MAX_PARTS as u32).collect();
+        let of_part = vec![Field::required("part", Shape::Number(numbers)), Field::required("line", text())];
+        vec![
+            Field::optional("parts", Shape::List(Box::new(text()), MAX_PARTS)),
+            Field::optional("evidence", Shape::List(Box::new(Shape::Object(of_part)), 2 * MAX_PARTS)),
+        ]
+    };
+    let on_character = [
+        Some(Field::required("name", who())),
+        (!is_first).then(|| Field::optional("followed", Shape::Bool)),
+        Some(Field::optional("arc", Shape::Choice(arcs))),
+        Some(Field::optional("note", text())),
+        Some(Field::optional("drift", text())),
+    ];
+    let on_character = on_character.into_iter().flatten().collect();
+    let judged = vec![
         Field::required("progress", Shape::Fraction(0.0, 1.0)),
         Field::required("goalReached", Shape::Bool),
         Field::required("naturalEnd", Shape::Bool),
         Field::optional("onTrack", Shape::Bool),
-        Field::optional(
-            "characters",
-            Shape::List(
-                Box::new(Shape::Object(vec![
-                    Field::required("name", who()),
-                    Field::optional("arc", Shape::Choice(arcs)),
-                    Field::optional("note", text()),
-                    Field::optional("drift", text()),
-                ])),
-                names.len(),
-            ),
-        ),
+        Field::optional("characters", Shape::List(Box::new(Shape::Object(on_character)), names.len())),
         Field::optional(
             "relationships",
             Shape::List(
@@ -141,7 +170,8 @@ pub(super) fn shape(settings: &Settings, cast: &Cast) -> Shape {
         ),
         Field::optional("event", text()),
         Field::optional("closing", text()),
-    ])
+    ];
+    Shape::Object(if is_first { judged } else { [evidence(), judged].concat() })
 }
 
 /// A value of that form as a judgement.
@@ -160,6 +190,7 @@ pub(super) fn from_value(value: &Value, settings: &Settings, cast: &Cast) -> Jud
             arc: arc.map(|(_, arc)| *arc),
             note: words(&item["note"]),
             drift: words(&item["drift"]),
+            followed: item["followed"].as_bool(),
         })
     });
     let relations = items("relationships").filter_map(|item| {
@@ -168,7 +199,18 @@ pub(super) fn from_value(value: &Value, settings: &Settings, cast: &Cast) -> Jud
         let change = hundredths(&item["change"]) as i8;
         (between[0] != between[1] && change != 0).then_some(Shift { between, change })
     });
+    let parts = items("parts").filter_map(words).take(MAX_PARTS).collect();
+    let quoted = items("evidence").filter_map(|item| {
+        Some(Evidence {
+            part: item["part"].as_u64().and_then(|part| u8::try_from(part).ok())?,
+            quote: words(&item["line"])?,
+        })
+    });
     Judgement {
+        parts,
+        // What of it was heard, the scene knows.
+        evidence: quoted.collect(),
+        refuted: Vec::new(),
         progress: hundredths(&value["progress"]) as u8,
         goal_reached: flag("goalReached").unwrap_or(false),
         natural_end: flag("naturalEnd").unwrap_or(false),

@@ -10,11 +10,14 @@ pub mod bracket;
 mod decision;
 mod direct;
 mod director;
+mod evidence;
 mod follow;
+mod goal;
 mod grammar;
 mod judge;
 mod judgement;
 mod mood;
+mod notes;
 mod pace;
 mod player;
 mod recall;
@@ -33,19 +36,23 @@ use minijinja::context;
 use self::{
     bracket::Action,
     director::{Director, Report},
+    evidence::Goal,
+    notes::Directed,
     pace::Pace,
     player::{Player, Standing},
     recall::memory,
-    told::{NOW, action_of},
+    told::{NOW, Onstage, Seen, Span, action_of},
 };
 pub use self::{
     decision::Decision,
+    evidence::Evidence,
     follow::{Note, NoteKind},
+    goal::goal_in,
     judgement::{ArcState, Judgement, OnCharacter, Shift},
     mood::Mood,
     recall::{Budget, recall},
     relations::Relations,
-    settings::{AgentMode, Scheduled, Settings, WorldEvents},
+    settings::{AgentMode, Edition, Floor, Scheduled, Settings, TranscriptForm, WorldEvents},
     view::{
         Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
         SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, read_transcript, titled,
@@ -57,7 +64,7 @@ use crate::{
     Conversation,
     ask::Request,
     event::{CallFailure, Event, Record},
-    id::{AgentId, AskId, LineId, PersonId},
+    id::{AgentId, AskId, LineId, PersonId, Seq},
     line::{Delivery, Line, LineKind, Speaker},
     reason::{Ending, Reason},
     setup::{self, BadSetup, Change},
@@ -89,6 +96,12 @@ impl Format for Settings {
         small::TEMPLATES[6],
         small::TEMPLATES[7],
         small::TEMPLATES[8],
+        small::TEMPLATES[9],
+    ];
+
+    const EARLIER_TEMPLATES: &'static [(&'static str, &'static str)] = &[
+        ("first/scene_moderator_system.j2", include_str!("templates/first/scene_moderator_system.j2")),
+        ("first/scene_system.j2", include_str!("templates/first/scene_system.j2")),
     ];
 
     type Decision = Decision;
@@ -107,11 +120,19 @@ pub struct Scene {
     beat: u32,
     /// Where the beat before this one begins in the transcript, and where this one does.
     begins: [usize; 2],
+    /// The record that this beat began with.
+    began: Seq,
     players: Vec<Player>,
     director: Director,
     pace: Pace,
     relations: Relations,
+    /// What could be seen of those who stayed silent.
+    silences: Vec<Seen>,
     arcs: BTreeMap<AgentId, ArcState>,
+    /// What is known of the goal.
+    goal: Goal,
+    /// What the moderator has had said, and what became of it.
+    directed: Directed,
     /// How many beats are over.
     beats: u32,
     /// How often a person has directed in this beat.
@@ -126,11 +147,15 @@ impl Scene {
             max_beats: settings.max_beats,
             beat: 0,
             begins: [0, 0],
+            began: stage.head(),
             players: stage.cast().agents().iter().map(|agent| Player::new(agent, settings)).collect(),
             director: Director::new(settings, stage.cast()),
             pace: Pace::default(),
             relations: Relations::default(),
+            silences: Vec::new(),
             arcs: BTreeMap::new(),
+            goal: Goal::default(),
+            directed: Directed::default(),
             beats: 0,
             directions: 0,
             over: None,
@@ -140,6 +165,11 @@ impl Scene {
         }
         scene.begin(stage, 0, settings.opening().as_slice());
         scene
+    }
+
+    /// All that can be told of it.
+    fn onstage<'a>(&'a self, stage: &'a Stage) -> Onstage<'a> {
+        Onstage { stage, settings: &self.settings, silences: &self.silences }
     }
 
     fn player(&self, agent: &AgentId) -> Option<&Player> {
@@ -159,6 +189,7 @@ impl Scene {
         // A beat that begins with a resume begins again after what happens in the world before it.
         let before = if beat == self.beat { self.begins[0] } else { self.begins[1] };
         self.begins = [before, stage.transcript().lines().len()];
+        self.began = stage.head();
         self.beat = beat;
         self.directions = 0;
         for at in 0..self.players.len() {
@@ -201,7 +232,9 @@ impl Scene {
         (!parts.is_empty()).then(|| parts.join("; ").into())
     }
 
-    fn report(&self) -> Report {
+    fn report(&self, stage: &Stage) -> Report {
+        let is_first = self.settings.edition == Edition::First;
+        let is_whole = self.settings.agent_mode == AgentMode::Fresh;
         let names = |standing: &Standing| -> Vec<Arc<str>> {
             self.players
                 .iter()
@@ -209,13 +242,19 @@ impl Scene {
                 .map(|player| player.name.clone())
                 .collect()
         };
+        let shown =
+            self.silences.iter().rev().take_while(|silence| silence.at > self.began).map(|silence| &silence.who);
+        let shown: Vec<&str> = shown.filter(|_| !is_first).map(|who| self.settings.name_of(who)).collect();
+        let silent = names(&Standing::Silent);
         Report {
             beat: self.beat,
             max_beats: self.max_beats,
             begins: self.begins[1],
-            silent: names(&Standing::Silent),
+            silent: silent.into_iter().filter(|name| !shown.contains(&&**name)).collect(),
             failed: names(&Standing::Failed),
             stuck: self.pace.stuck(),
+            goal: if is_first { Vec::new() } else { self.goal.remarks(self.onstage(stage), is_whole, self.beat) },
+            notes: if is_first { Vec::new() } else { self.directed.notes(&self.settings, is_whole, self.beat) },
             feelings: self.feelings(),
         }
     }
@@ -251,7 +290,13 @@ impl Scene {
 
     fn fold_decision(&mut self, stage: &mut Stage, decision: &Decision) {
         match decision {
-            Decision::StayedSilent { ask, .. } => self.stand(&ask.agent, Standing::Silent),
+            Decision::StayedSilent { ask, nonverbal } => {
+                self.stand(&ask.agent, Standing::Silent);
+                if !nonverbal.is_empty() {
+                    let (at, who, nonverbal) = (stage.head(), ask.agent.clone(), nonverbal.clone());
+                    self.silences.push(Seen { at, who, nonverbal });
+                }
+            }
             Decision::Salvaged { .. } => {}
             Decision::Reasked { ask, problem } => {
                 stage.spend_attempt(ask);
@@ -260,6 +305,8 @@ impl Scene {
             Decision::Judged { judgement, .. } => {
                 self.director.judged(self.settings.agent_mode);
                 self.arcs = self.arcs_with(Some(judgement));
+                self.goal = self.goal.with(judgement);
+                self.directed.judged(judgement, self.beat);
                 judgement.relations.iter().for_each(|shift| self.relations.shift(shift));
             }
             Decision::Unjudged { stands_in, .. } => {
@@ -279,6 +326,7 @@ impl Scene {
                 if notes.iter().any(|note| note.kind == NoteKind::Stall) {
                     self.pace.intervene();
                 }
+                self.directed.said(notes);
                 self.begin(stage, *beat, notes);
             }
             Decision::Directed { note, .. } => self.direct(stage, note.as_ref()),
@@ -347,9 +395,9 @@ impl Rules for Scene {
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
         let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
         match (ask.purpose, self.player(&ask.agent)) {
-            (purpose::REMEMBER, Some(player)) => player.memory_request(stage, &self.settings, agent),
-            (_, Some(player)) => player.request(stage, &self.settings, agent),
-            (_, None) => self.director.request(stage, &self.settings, self.report(), agent),
+            (purpose::REMEMBER, Some(player)) => player.memory_request(self.onstage(stage), agent),
+            (_, Some(player)) => player.request(self.onstage(stage), agent),
+            (_, None) => self.director.request(self.onstage(stage), self.report(stage), agent),
         }
     }
 
@@ -361,12 +409,13 @@ impl Rules for Scene {
         templates.try_render("scene_moderator_system.j2", &self.director.head(stage, settings))?;
         let player = &self.players[0];
         let news = player.news(stage, 0, Vec::new(), self.feelings_of(player));
-        templates.try_render("scene_update.j2", &player.variables(stage, settings, &news))?;
+        templates.try_render("scene_update.j2", &player.variables(self.onstage(stage), &news))?;
         let lines = [0, stage.transcript().lines().len()];
-        let report = self.director.variables(stage, settings, &self.report(), NOW, lines);
+        let span = Span { after: Seq::START, as_of: NOW, lines };
+        let report = self.director.variables(self.onstage(stage), &self.report(stage), span);
         templates.try_render("scene_moderator_beat.j2", &report)?;
         templates.try_render("scene_again.j2", &context! { problem => "problem" })?;
-        small::try_templates(templates, player, stage, settings)?;
+        small::try_templates(templates, player, self.onstage(stage))?;
         let lines: [&str; 0] = [];
         let memory = context! { name => &player.name, scene => &settings.name, lines => lines };
         templates.try_render("scene_memory.j2", &memory).map(|_| ())
@@ -442,7 +491,7 @@ impl Rules for Scene {
     fn apply(&mut self, stage: &mut Stage, record: &Record) {
         match &record.event {
             Event::Asked { ask, .. } if ask.purpose == purpose::JUDGE => {
-                let report = self.report();
+                let report = self.report(stage);
                 self.director.sent(stage, report);
             }
             Event::Answered { ask, text, .. } => match ask.purpose {
@@ -453,7 +502,7 @@ impl Rules for Scene {
                     }
                 }
                 purpose::JUDGE => {
-                    let report = self.report();
+                    let report = self.report(stage);
                     self.director.remember(stage, report, text);
                 }
                 _ => {}
@@ -499,4 +548,9 @@ fn by_moderator(kind: LineKind, text: Arc<str>, ask: Option<AskId>) -> Event {
 /// How many beats of a scene are over; none in a session of another format.
 pub fn beats_over(conversation: &Conversation) -> u32 {
     conversation.rules::<Scene>().map_or(0, |scene| scene.beats)
+}
+
+/// What could be seen of those who stayed silent; nothing in a session of another format.
+fn silences(conversation: &Conversation) -> &[Seen] {
+    conversation.rules::<Scene>().map_or(&[], |scene| &scene.silences)
 }

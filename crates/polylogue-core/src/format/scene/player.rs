@@ -6,10 +6,11 @@ use minijinja::{Value, context};
 
 use super::{
     grammar::grammar,
+    judge::spoken,
     mood::Mood,
-    settings::{AgentMode, Settings},
+    settings::{AgentMode, Edition, Floor, Settings},
     small,
-    told::{NOW, recent, told},
+    told::{NOW, Onstage, Span, is_by},
 };
 use crate::{
     ask::{Request, Text},
@@ -30,8 +31,9 @@ pub(super) struct Player {
     /// The fixed head of its requests.
     head: Kept,
     past: Past<News>,
-    /// How many lines of the transcript its thread covers.
+    /// How many lines of the transcript its thread covers, and as of which record.
     heard: usize,
+    heard_at: Seq,
     /// The feelings that it was last told.
     felt: Option<Arc<str>>,
     pub(super) standing: Standing,
@@ -62,10 +64,7 @@ pub(super) enum Standing {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct News {
     pub(super) beat: u32,
-    /// The record as of which the lines are told: what was cut later was still heard whole.
-    pub(super) as_of: Seq,
-    /// The lines of the transcript, from and to.
-    pub(super) lines: [usize; 2],
+    pub(super) span: Span,
     pub(super) notes: Vec<Arc<str>>,
     /// Only where they have changed since it was last told.
     pub(super) feelings: Option<Arc<str>>,
@@ -79,6 +78,7 @@ impl Player {
             head: Kept::default(),
             past: Past::default(),
             heard: 0,
+            heard_at: Seq::START,
             felt: None,
             standing: Standing::Out,
             noted: Vec::new(),
@@ -89,14 +89,19 @@ impl Player {
 
     /// What the fixed head of its requests is filled with.
     pub(super) fn head(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Value {
+        let cast = stage.cast().agents().iter().map(|agent| settings.name_of(&agent.name).to_owned());
         context! {
             name => &self.name,
+            cast => cast.collect::<Vec<_>>(),
             others => self.others(stage, settings),
             persona => &agent.persona,
-            prompt => &settings.prompt,
-            goal => &settings.goal,
+            brief => settings.briefs.get(&agent.name),
+            prompt => settings.context_of_characters(),
+            goal => settings.goal_of_characters(),
             setting => &settings.setting,
             language => &settings.language,
+            style => &settings.style,
+            bids => settings.floor == Floor::Bids,
             memories => settings.memories.get(&agent.name),
         }
     }
@@ -140,87 +145,97 @@ impl Player {
     }
 
     pub(super) fn news(&self, stage: &Stage, beat: u32, notes: Vec<Arc<str>>, feelings: Option<Arc<str>>) -> News {
-        let (as_of, lines) = (stage.head(), [self.heard, stage.transcript().lines().len()]);
-        News { beat, as_of, lines, notes, feelings: feelings.filter(|feelings| self.felt.as_ref() != Some(feelings)) }
+        let span =
+            Span { after: self.heard_at, as_of: stage.head(), lines: [self.heard, stage.transcript().lines().len()] };
+        News { beat, span, notes, feelings: feelings.filter(|feelings| self.felt.as_ref() != Some(feelings)) }
     }
 
-    pub(super) fn variables(&self, stage: &Stage, settings: &Settings, news: &News) -> Value {
-        let [from, until] = news.lines;
-        let lines = &stage.transcript().lines()[..until];
-        let last = lines.iter().rev().find(|line| !self.said(line)).map(|line| told(line, settings, news.as_of));
+    pub(super) fn variables(&self, onstage: Onstage<'_>, news: &News) -> Value {
+        let lines = &onstage.stage.transcript().lines()[..news.span.lines[1]];
+        let last = lines.iter().rev().find(|line| !is_by(line, &self.id));
         context! {
             name => &self.name,
             beat => news.beat,
-            lines => self.told(lines, from, settings, news.as_of),
-            last_event => last,
+            lines => onstage.told(news.span, Some(&self.id)),
+            last_event => last.map(|line| onstage.line(line, news.span.as_of)),
+            just_spoken => self.just_spoken(onstage.settings, lines, news.beat),
             feelings => &news.feelings,
             notes => &news.notes,
-            is_fresh => settings.agent_mode == AgentMode::Fresh,
+            is_fresh => onstage.settings.agent_mode == AgentMode::Fresh,
         }
     }
 
-    /// What it is told of the transcript. In its own thread it has its own lines already.
-    fn told(&self, lines: &[Line], from: usize, settings: &Settings, as_of: Seq) -> Vec<String> {
-        match settings.agent_mode {
-            AgentMode::Thread => {
-                let others = lines[from..].iter().filter(|line| !self.said(line));
-                others.map(|line| told(line, settings, as_of)).collect()
+    /// Who spoke in the beat before, each once, as it calls them.
+    fn just_spoken(&self, settings: &Settings, lines: &[Line], beat: u32) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let is_last = |line: &&Line| line.ask.as_ref().is_some_and(|ask| ask.turn + 1 == beat);
+        for line in lines.iter().filter(is_last).filter(|line| spoken(line)) {
+            let name = match &line.speaker {
+                _ if settings.edition == Edition::First => continue,
+                Speaker::Agent(agent) if *agent == self.id => "you",
+                Speaker::Agent(agent) => settings.name_of(agent),
+                speaker => speaker.name(),
+            };
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
             }
-            AgentMode::Fresh => recent(lines, settings, as_of),
         }
+        names
     }
 
     pub(super) fn said(&self, line: &Line) -> bool {
-        matches!(&line.speaker, Speaker::Agent(agent) if *agent == self.id)
+        is_by(line, &self.id)
     }
 
     /// What it was told and what it answered, as it came, is the past of its next request.
     pub(super) fn remember(&mut self, answer: &Arc<str>, mode: AgentMode) {
         if let (Standing::Open { told, feelings }, AgentMode::Thread) = (&self.standing, mode) {
-            self.heard = told.what.lines[1];
+            (self.heard, self.heard_at) = (told.what.span.lines[1], told.what.span.as_of);
             // What its thread says already is said again only when it changes.
             self.felt.clone_from(feelings);
             self.past.push(told.clone(), answer.clone());
         }
     }
 
-    pub(super) fn request(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Request {
-        if let Standing::Open { told: Told { what: News { as_of, lines, notes, .. }, .. }, feelings } = &self.standing
+    pub(super) fn request(&self, onstage: Onstage<'_>, agent: &Agent) -> Request {
+        if let Standing::Open { told: Told { what: News { span, notes, .. }, .. }, feelings } = &self.standing
             && agent.is_small
         {
-            let own = small::Own { notes, feelings: feelings.as_ref(), as_of: *as_of, until: lines[1] };
-            return small::act(self, stage, settings, agent, &own);
+            let own = small::Own { notes, feelings: feelings.as_ref(), as_of: span.as_of, until: span.lines[1] };
+            return small::act(self, onstage, agent, &own);
         }
         let prompt = match &self.standing {
-            Standing::Open { told, .. } => told.text(|news| self.write(stage, settings, news)),
+            Standing::Open { told, .. } => told.text(|news| self.write(onstage, news)),
             Standing::Out | Standing::Spoke | Standing::Silent | Standing::Failed => Text::default(),
         };
-        let grammar = Some(grammar(&self.others(stage, settings)));
-        Request { grammar, ..self.ask_with(stage, settings, agent, prompt) }
+        let grammar = Some(grammar(&self.others(onstage.stage, onstage.settings)));
+        Request { grammar, ..self.ask_with(onstage, agent, prompt) }
     }
 
     /// The request for what it remembers, when all is over.
-    pub(super) fn memory_request(&self, stage: &Stage, settings: &Settings, agent: &Agent) -> Request {
+    pub(super) fn memory_request(&self, onstage: Onstage<'_>, agent: &Agent) -> Request {
         if agent.is_small {
-            return small::remember(self, stage, settings, agent);
+            return small::remember(self, onstage, agent);
         }
-        let lines = self.told(stage.transcript().lines(), self.heard, settings, NOW);
-        let variables = context! { name => &self.name, scene => &settings.name, lines => lines };
-        self.ask_with(stage, settings, agent, stage.templates().render("scene_memory.j2", &variables))
+        let lines = [self.heard, onstage.stage.transcript().lines().len()];
+        let lines = onstage.told(Span { after: self.heard_at, as_of: NOW, lines }, Some(&self.id));
+        let variables = context! { name => &self.name, scene => &onstage.settings.name, lines => lines };
+        self.ask_with(onstage, agent, onstage.stage.templates().render("scene_memory.j2", &variables))
     }
 
-    fn write(&self, stage: &Stage, settings: &Settings, news: &News) -> Text {
-        stage.templates().render("scene_update.j2", &self.variables(stage, settings, news))
+    fn write(&self, onstage: Onstage<'_>, news: &News) -> Text {
+        onstage.stage.templates().render("scene_update.j2", &self.variables(onstage, news))
     }
 
-    fn ask_with(&self, stage: &Stage, settings: &Settings, agent: &Agent, prompt: Text) -> Request {
+    fn ask_with(&self, onstage: Onstage<'_>, agent: &Agent, prompt: Text) -> Request {
+        let Onstage { stage, settings, .. } = onstage;
         let mut sampling = agent.sampling.clone();
         sampling.max_output_tokens.get_or_insert(MAX_OUTPUT_TOKENS);
-        let head = || stage.templates().render("scene_system.j2", &self.head(stage, settings, agent));
+        let head = || settings.edition.render(stage, "scene_system.j2", &self.head(stage, settings, agent));
         Request {
             model: agent.model.clone(),
             system: self.head.get(head),
-            thread: self.past.thread(|news| self.write(stage, settings, news)),
+            thread: self.past.thread(|news| self.write(onstage, news)),
             prompt,
             shape: None,
             grammar: None,

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use minijinja::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +12,12 @@ use super::{
 };
 use crate::{
     Conversation,
+    ask::Text,
     format::Described,
     id::AgentId,
     setup::{BadSetup, Cast},
+    stage::Stage,
+    text::reply::nearest,
 };
 
 /// What a scene is set up with. The characters are the agents of the cast, in its order.
@@ -26,8 +30,24 @@ pub struct Settings {
     pub name: Arc<str>,
     /// Context and goals, in the author's words.
     pub prompt: Arc<str>,
+    /// Where the scene ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<Arc<str>>,
+    /// Whether the characters are told the goal. The moderator always is.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub goal_known: bool,
+    /// What only one character knows, by character.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub briefs: BTreeMap<AgentId, Arc<str>>,
+    /// How the characters speak, in the author's words, in the place of what they are told otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<Arc<str>>,
+    /// Who may speak in a beat.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub floor: Floor,
+    /// What the transcript shows.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub transcript: TranscriptForm,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<Arc<str>>,
     /// The language that the characters speak.
@@ -55,10 +75,76 @@ pub struct Settings {
     /// What each character remembers of earlier scenes: part of its fixed head.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memories: BTreeMap<AgentId, Vec<Arc<str>>>,
+    /// Which edition of the prompts it is played with.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub edition: Edition,
 }
 
 fn default_beats() -> u32 {
     Settings::DEFAULT_BEATS
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// What the participants of a scene are told, and what the moderator is asked for. A journal that names no edition has
+/// the first, so that what was sent then can still be shown as it was sent, and the scene goes on as it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SceneEdition")]
+pub enum Edition {
+    #[default]
+    First,
+    /// Cuts and silent acts are told, the goal is told once and needs evidence, notes are remembered.
+    Second,
+}
+
+impl Edition {
+    pub const NEWEST: Edition = Edition::Second;
+
+    /// Fills a template as this edition has it. What the session brings along in its place comes first.
+    pub(super) fn render(self, stage: &Stage, name: &'static str, variables: &Value) -> Text {
+        let earlier = match (self, name) {
+            (Edition::First, "scene_system.j2") => "first/scene_system.j2",
+            (Edition::First, "scene_moderator_system.j2") => "first/scene_moderator_system.j2",
+            (Edition::First | Edition::Second, name) => name,
+        };
+        let templates = stage.templates();
+        templates.render(if templates.replaces(name) { name } else { earlier }, variables)
+    }
+}
+
+/// Who may speak in a beat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SceneFloor")]
+pub enum Floor {
+    /// Everybody, at the same time.
+    #[default]
+    Open,
+    /// Those who want it most: each reply begins with how much.
+    Bids,
+}
+
+/// What the transcript of a scene shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SceneTranscriptForm")]
+pub enum TranscriptForm {
+    /// Lines, reactions and events.
+    #[default]
+    Plain,
+    /// Also what is done by those who stay silent.
+    Full,
 }
 
 /// What a character sees of the past.
@@ -109,6 +195,31 @@ impl Settings {
     pub const MAX_NAME_CHARS: usize = 100;
     pub const MAX_EVENTS: usize = 200;
 
+    /// A scene of which nothing more is said.
+    pub fn new(name: impl Into<Arc<str>>, prompt: impl Into<Arc<str>>) -> Settings {
+        Settings {
+            name: name.into(),
+            prompt: prompt.into(),
+            goal: None,
+            goal_known: true,
+            briefs: BTreeMap::new(),
+            style: None,
+            floor: Floor::default(),
+            transcript: TranscriptForm::default(),
+            setting: None,
+            language: None,
+            initial_speaker: None,
+            max_beats: Settings::DEFAULT_BEATS,
+            agent_mode: AgentMode::default(),
+            events: WorldEvents::default(),
+            story: None,
+            memory: false,
+            names: BTreeMap::new(),
+            memories: BTreeMap::new(),
+            edition: Edition::NEWEST,
+        }
+    }
+
     /// How a character is called in the scene.
     pub fn name_of<'a>(&'a self, agent: &'a AgentId) -> &'a str {
         self.names.get(agent).map_or(agent.as_str(), |name| name)
@@ -133,8 +244,14 @@ impl Settings {
         let longest = Self::MAX_NAME_CHARS;
         check(self.name.chars().count() <= longest, &|| format!("Scene name is longer than {longest} characters"));
         check(!self.prompt.trim().is_empty(), &|| "Scene prompt is required".to_owned());
-        let texts = [("prompt", Some(&self.prompt)), ("goal", self.goal.as_ref()), ("setting", self.setting.as_ref())];
-        for (what, text) in texts {
+        let texts = [
+            ("prompt", Some(&self.prompt)),
+            ("goal", self.goal.as_ref()),
+            ("setting", self.setting.as_ref()),
+            ("style", self.style.as_ref()),
+        ];
+        let briefs = self.briefs.values().map(|brief| ("brief", Some(brief)));
+        for (what, text) in texts.into_iter().chain(briefs) {
             let chars = text.map_or(0, |text| text.chars().count());
             let most = Self::MAX_TEXT_CHARS;
             check(chars <= most, &|| format!("Scene {what} is too long: {chars} characters, at most {most} are taken"));
@@ -147,6 +264,19 @@ impl Settings {
             let plays = names.contains(&speaker.as_str());
             check(plays, &|| format!("Initial speaker `{speaker}` is none of the characters: {}", names.join(", ")));
         }
+        for who in self.briefs.keys().filter(|who| !characters.contains(who)) {
+            let names: Vec<String> = characters.iter().map(ToString::to_string).collect();
+            let meant = nearest(who.as_str(), &names).map(|name| format!("; did you mean `{name}`?"));
+            check(false, &|| {
+                let meant = meant.clone().unwrap_or_default();
+                format!("The brief for `{who}` is for none of the characters: {}{meant}", names.join(", "))
+            });
+        }
+        check(self.goal_known || self.goal.is_some(), &|| {
+            "`goalKnown` is false, and there is no goal to keep from the characters: name it as `goal`, or in the \
+             prompt as `Scene goal: …`"
+                .to_owned()
+        });
         let most = Self::MAX_BEATS;
         let beats = self.max_beats;
         check((1..=most).contains(&beats), &|| format!("maxBeats is {beats}: choose from 1 to {most}"));

@@ -14,8 +14,8 @@ use super::{
     director::Report,
     judge::spoken,
     player::Player,
-    settings::Settings,
-    told::heard,
+    settings::{Edition, Settings},
+    told::{NOW, Onstage, Seen},
 };
 use crate::{
     ask::{Choice, Part, Pick, Plan, Request, Text, Thread, Words},
@@ -63,11 +63,13 @@ const TONE: &str = "small/scene_tone.j2";
 const TO: &str = "small/scene_to.j2";
 const WORDS: &str = "small/scene_words.j2";
 const DOES: &str = "small/scene_act.j2";
+const EVIDENCE: &str = "small/scene_evidence.j2";
 const JUDGE: &str = "small/scene_judge.j2";
 const MEMORY_TEMPLATE: &str = "small/scene_memory.j2";
 
 /// The built-in templates of this file.
-pub(super) const TEMPLATES: [(&str, &str); 9] = [
+pub(super) const TEMPLATES: [(&str, &str); 10] = [
+    (EVIDENCE, include_str!("templates/small/scene_evidence.j2")),
     (DOES, include_str!("templates/small/scene_act.j2")),
     (EXAMPLE, include_str!("templates/small/scene_example.j2")),
     (JUDGE, include_str!("templates/small/scene_judge.j2")),
@@ -89,15 +91,17 @@ pub(super) struct Own<'a> {
 }
 
 /// What a character does in a beat.
-pub(super) fn act(player: &Player, stage: &Stage, settings: &Settings, agent: &Agent, own: &Own<'_>) -> Request {
-    let prompt = stage.templates().render(UPDATE, &variables(player, stage, settings, agent, own));
+pub(super) fn act(player: &Player, onstage: Onstage<'_>, agent: &Agent, own: &Own<'_>) -> Request {
+    let Onstage { stage, settings, .. } = onstage;
+    let prompt = stage.templates().render(UPDATE, &variables(player, onstage, agent, own));
     request(stage, settings, agent, prompt, plan(player, stage, settings, own))
 }
 
 /// What a character remembers when all is over.
-pub(super) fn remember(player: &Player, stage: &Stage, settings: &Settings, agent: &Agent) -> Request {
+pub(super) fn remember(player: &Player, onstage: Onstage<'_>, agent: &Agent) -> Request {
+    let Onstage { stage, settings, .. } = onstage;
     let until = stage.transcript().lines().len();
-    let lines = lines(stage, settings, super::told::NOW, until);
+    let lines = lines(onstage, NOW, until);
     let variables = context! { lines, name => &player.name, persona => persona(agent) };
     let prompt = stage.templates().render(MEMORY_TEMPLATE, &variables);
     request(stage, settings, agent, prompt, Plan::plain(Words::new("words", MEMORY.0, MEMORY.1)))
@@ -107,29 +111,51 @@ pub(super) fn remember(player: &Player, stage: &Stage, settings: &Settings, agen
 const EARNED_BY: u32 = 6;
 
 /// How far the scene has come.
-pub(super) fn judge(
-    stage: &Stage,
-    settings: &Settings,
-    agent: &Agent,
-    (as_of, until): (Seq, usize),
-    report: &Report,
-) -> Request {
-    let variables = context! { lines => lines(stage, settings, as_of, until), goal => &settings.goal };
+pub(super) fn judge(onstage: Onstage<'_>, agent: &Agent, (as_of, until): (Seq, usize), report: &Report) -> Request {
+    let Onstage { stage, settings, .. } = onstage;
+    let variables = context! { lines => lines(onstage, as_of, until), goal => &settings.goal };
     let prompt = stage.templates().render(JUDGE, &variables);
     let far = |words: &str, progress: f64| Pick::new(words, progress);
     let mut how_far =
         vec![far("Not at all", 0.0), far("Only a little", 0.2), far("About half of it", 0.5), far("Most of it", 0.7)];
     if report.beat + 1 >= EARNED_BY.min(report.max_beats) {
-        let reached = Part::Given { field: "goalReached", value: json!(true) };
-        how_far.push(Pick::new("All of it", 1.0).then(vec![reached]));
+        how_far.push(Pick::new("All of it", 1.0).then(evidence(onstage, as_of, until)));
     }
     let plan = Plan::new(vec![Part::Choice(Choice::new("progress", how_far).judged())], |fields| {
         let mut judgement =
             Map::from_iter([("goalReached".to_owned(), json!(false)), ("naturalEnd".to_owned(), json!(false))]);
         judgement.extend(fields.clone());
+        if let Some(line) = judgement.remove("line") {
+            judgement.insert("evidence".to_owned(), json!([{"part": 1, "line": line}]));
+        }
         serde_json::Value::Object(judgement).to_string()
     });
     request(stage, settings, agent, prompt, plan)
+}
+
+/// The newest words out of which it may choose those that show the goal.
+const CHOSEN_FROM: usize = 6;
+
+/// What it is asked that says that the goal is reached: which words show it. It chooses out of what was said, so it can
+/// quote nothing else.
+fn evidence(onstage: Onstage<'_>, as_of: Seq, until: usize) -> Vec<Part> {
+    let settings = onstage.settings;
+    let reached = || vec![Part::Given { field: "goalReached", value: json!(true) }];
+    if settings.edition == Edition::First {
+        return reached();
+    }
+    let lines = onstage.stage.transcript().lines()[..until].iter().filter(|line| spoken(line));
+    let newest: Vec<&Line> = lines.rev().take(CHOSEN_FROM).collect();
+    let mut picks = vec![Pick::new("In none of them", serde_json::Value::Null)];
+    for line in newest.into_iter().rev() {
+        let words = line.heard(as_of);
+        let pick = Pick::new(in_words(line, settings, as_of), &*words).then(reached());
+        if picks.iter().all(|other| other.words != pick.words) {
+            picks.push(pick);
+        }
+    }
+    let ask = onstage.stage.templates().render(EVIDENCE, &context! { goal => &settings.goal });
+    vec![Part::Choice(Choice::new("line", picks).asked(ask).judged())]
 }
 
 fn request(stage: &Stage, settings: &Settings, agent: &Agent, prompt: Text, plan: Plan) -> Request {
@@ -149,9 +175,10 @@ fn head(stage: &Stage, settings: &Settings) -> Value {
     let names: Vec<String> =
         stage.cast().agents().iter().map(|agent| settings.name_of(&agent.name).to_owned()).collect();
     context! {
-        prompt => &settings.prompt,
+        prompt => settings.context_of_characters(),
         setting => &settings.setting,
-        goal => &settings.goal,
+        goal => settings.goal_of_characters(),
+        style => &settings.style,
         names,
         language => &settings.language,
     }
@@ -161,12 +188,14 @@ fn persona(agent: &Agent) -> Option<&str> {
     agent.persona.as_deref().map(str::trim)
 }
 
-fn variables(player: &Player, stage: &Stage, settings: &Settings, agent: &Agent, own: &Own<'_>) -> Value {
+fn variables(player: &Player, onstage: Onstage<'_>, agent: &Agent, own: &Own<'_>) -> Value {
+    let Onstage { stage, settings, .. } = onstage;
     context! {
-        lines => lines(stage, settings, own.as_of, own.until),
+        lines => lines(onstage, own.as_of, own.until),
         name => &player.name,
         others => player.others(stage, settings),
         persona => persona(agent),
+        brief => settings.briefs.get(&agent.name),
         memories => settings.memories.get(&agent.name),
         feelings => own.feelings,
         notes => own.notes.to_vec(),
@@ -174,10 +203,19 @@ fn variables(player: &Player, stage: &Stage, settings: &Settings, agent: &Agent,
 }
 
 /// The newest of what happened, in plain words.
-fn lines(stage: &Stage, settings: &Settings, as_of: Seq, until: usize) -> Vec<String> {
-    let all = &stage.transcript().lines()[..until];
+fn lines(onstage: Onstage<'_>, as_of: Seq, until: usize) -> Vec<String> {
+    let settings = onstage.settings;
+    let all = &onstage.stage.transcript().lines()[..until];
     let left_out = (all.len().saturating_sub(SHOWN) / SHOWN) * SHOWN;
-    all[left_out..].iter().map(|line| in_words(line, settings, as_of)).collect()
+    let mut told: Vec<(Seq, String)> =
+        all[left_out..].iter().map(|line| (line.seq, in_words(line, settings, as_of))).collect();
+    let from = left_out.checked_sub(1).map(|last| all[last].seq);
+    let seen = onstage.seen_after(from, as_of);
+    told.extend(
+        seen.map(|Seen { at, who, nonverbal }| (*at, format!("{}: ({})", settings.name_of(who), nonverbal.join("; ")))),
+    );
+    told.sort_by_key(|(at, _)| *at);
+    told.into_iter().map(|(_, told)| told).collect()
 }
 
 /// A line as a play has it.
@@ -185,7 +223,7 @@ fn in_words(line: &Line, settings: &Settings, as_of: Seq) -> String {
     match &line.speaker {
         Speaker::Agent(agent) if spoken(line) => {
             let tone = line.delivery.tone.as_ref().map(|tone| format!(" ({tone})")).unwrap_or_default();
-            format!("{}{tone}: {}", settings.name_of(agent), heard(line, as_of))
+            format!("{}{tone}: {}", settings.name_of(agent), line.heard(as_of))
         }
         Speaker::Agent(agent) => format!("{}: ({})", settings.name_of(agent), line.text),
         _ => format!("({})", line.text),
@@ -196,8 +234,8 @@ fn plan(player: &Player, stage: &Stage, settings: &Settings, own: &Own<'_>) -> P
     let templates = stage.templates();
     let lines = &stage.transcript().lines()[..own.until];
     let is_other = |line: &&Line| spoken(line) && !player.said(line);
-    let last = lines.iter().rev().find(is_other).map(|line| (line, heard(line, own.as_of)));
-    let heard_words: Arc<[Arc<str>]> = lines.iter().rev().take(2 * SHOWN).map(|line| line.text.clone()).collect();
+    let last = lines.iter().rev().find(is_other).map(|line| (line, line.heard(own.as_of)));
+    let heard_words: Arc<[Arc<str>]> = lines.iter().rev().take(2 * SHOWN).map(|line| line.heard(own.as_of)).collect();
     let name = &player.name;
     let words = |interrupts: bool, (sentences, max_chars): (usize, usize)| {
         let from = last.as_ref().and_then(|(line, _)| match &line.speaker {
@@ -227,7 +265,8 @@ fn plan(player: &Player, stage: &Stage, settings: &Settings, own: &Own<'_>) -> P
     if let Some((line, _)) = &last {
         options.extend([reacts, silent]);
         let is_fresh = line.id.0 as usize + others.len() >= lines.len();
-        if let Some(phrase) = half(&line.text).filter(|_| is_fresh && line.cut_after.is_none()) {
+        let is_whole = line.cut_at.is_none_or(|cut| cut > own.as_of);
+        if let Some(phrase) = half(&line.text).filter(|_| is_fresh && is_whole) {
             let after = Part::Given { field: "after", value: json!(phrase) };
             let cuts_in = Pick::new(format!("Yes, {name} interrupts"), "interrupt");
             options.push(cuts_in.then(vec![tone(), after, words(true, CUT_IN)]));
@@ -267,25 +306,22 @@ fn bracket(fields: &Map<String, serde_json::Value>) -> String {
 }
 
 /// Fills every template of this file once.
-pub(super) fn try_templates(
-    templates: &Templates,
-    player: &Player,
-    stage: &Stage,
-    settings: &Settings,
-) -> Result<(), BadSetup> {
+pub(super) fn try_templates(templates: &Templates, player: &Player, onstage: Onstage<'_>) -> Result<(), BadSetup> {
+    let Onstage { stage, settings, .. } = onstage;
     let agent = &stage.cast().agents()[0];
-    let own = Own { notes: &["note".into()], feelings: None, as_of: super::told::NOW, until: 0 };
+    let own = Own { notes: &["note".into()], feelings: None, as_of: NOW, until: 0 };
     let name = &player.name;
     let lines = ["line"];
     let words = context! { name, last => "text", from => "name", interrupts => false };
     let all = [
         (SYSTEM, head(stage, settings)),
         (EXAMPLE, context! {}),
-        (UPDATE, variables(player, stage, settings, agent, &own)),
+        (UPDATE, variables(player, onstage, agent, &own)),
         (TONE, context! { name }),
         (TO, context! { name }),
         (DOES, context! { name }),
         (WORDS, words),
+        (EVIDENCE, context! { goal => &settings.goal }),
         (JUDGE, context! { lines, goal => &settings.goal }),
         (MEMORY_TEMPLATE, context! { lines, name, persona => persona(agent) }),
     ];

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use near::nearest;
 pub(crate) use partial::{text_so_far, thought_through};
 pub use shape::{Field, Shape};
 

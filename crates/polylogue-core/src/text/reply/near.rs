@@ -5,7 +5,7 @@ const MIN_CHARS: usize = 3;
 
 /// The word that was meant: the same in another case, with an `@` before it or with one slip of a letter. `None` when
 /// it could be several.
-pub(super) fn nearest<'a>(said: &str, words: &'a [String]) -> Option<&'a String> {
+pub(crate) fn nearest<'a>(said: &str, words: &'a [String]) -> Option<&'a String> {
     let said: Vec<char> = plain(said);
     let same = words.iter().find(|word| plain(word) == said);
     same.or_else(|| {

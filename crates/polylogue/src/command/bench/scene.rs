@@ -151,22 +151,15 @@ pub(super) fn setup(beats: u32, characters: usize, mode: AgentMode, model: &Mode
     };
     let names = ["alice", "bob", "charlie", "dora", "emil"];
     let agents = names[..characters].iter().map(|name| agent(name)).collect::<Result<_, _>>()?;
+    let prompt = "They have lost a client, and each of them has a part in it. Scene goal: they find out how, and agree \
+                  on what they will do otherwise.";
     let settings = Settings {
-        name: "bench".into(),
-        prompt: "They have lost a client, and each of them has a part in it. Scene goal: they find out how, and agree \
-                 on what they will do otherwise."
-            .into(),
         goal: Some("They agree on what they will do otherwise.".into()),
         setting: Some("A conference room, late in the afternoon".into()),
-        language: None,
-        initial_speaker: None,
         max_beats: beats,
         agent_mode: mode,
         events: WorldEvents::Off,
-        story: None,
-        memory: false,
-        names: BTreeMap::new(),
-        memories: BTreeMap::new(),
+        ..Settings::new("bench", prompt)
     };
     Ok(Setup {
         id: engine::new_session_id()?,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use polylogue_core::{
-    format::scene::{AgentMode, Scheduled, Settings, WorldEvents},
+    format::scene::{AgentMode, Floor, Scheduled, Settings, TranscriptForm, WorldEvents, goal_in},
     id::AgentId,
     setup::{BadSetup, Cast},
 };
@@ -11,13 +11,18 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The fields as documents write them; `snake_case` is taken too.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 20] = [
     "name",
     "prompt",
     "characters",
     "initialSpeaker",
     "maxBeats",
     "goal",
+    "goalKnown",
+    "briefs",
+    "style",
+    "floor",
+    "transcript",
     "setting",
     "language",
     "agentMode",
@@ -45,6 +50,12 @@ pub(super) struct Fields {
     pub(super) initial_speaker: Option<AgentId>,
     pub(super) max_beats: u32,
     pub(super) goal: Option<String>,
+    pub(super) goal_known: Option<bool>,
+    /// What only one character knows, by the name that the file gives it.
+    pub(super) briefs: BTreeMap<AgentId, String>,
+    pub(super) style: Option<String>,
+    pub(super) floor: Floor,
+    pub(super) transcript: TranscriptForm,
     pub(super) setting: Option<String>,
     pub(super) language: Option<String>,
     pub(super) agent_mode: AgentMode,
@@ -91,17 +102,22 @@ impl From<RawModerator> for Moderator {
 impl Fields {
     /// The settings of a scene between these, who are called so.
     pub(super) fn settings(&self, ids: &[AgentId], names: BTreeMap<AgentId, Arc<str>>) -> Settings {
-        let initial_speaker = self.initial_speaker.as_ref().map(|speaker| {
-            let wanted = speaker.as_str().to_lowercase();
+        let meant = |character: &AgentId| {
+            let wanted = character.as_str().to_lowercase();
             let is_it = |name: &str| name.to_lowercase() == wanted;
             let is_called_so = |id: &&AgentId| is_it(id.as_str()) || names.get(*id).is_some_and(|name| is_it(name));
-            ids.iter().find(is_called_so).unwrap_or(speaker).clone()
-        });
+            ids.iter().find(is_called_so).unwrap_or(character).clone()
+        };
+        let initial_speaker = self.initial_speaker.as_ref().map(meant);
+        let briefs = self.briefs.iter().map(|(character, brief)| (meant(character), brief.as_str().into())).collect();
         let text = |text: &Option<String>| text.as_deref().map(Arc::from);
         Settings {
-            name: self.name.as_str().into(),
-            prompt: self.prompt.as_str().into(),
             goal: text(&self.goal),
+            goal_known: self.goal_known.unwrap_or(true),
+            briefs,
+            style: text(&self.style),
+            floor: self.floor,
+            transcript: self.transcript,
             setting: text(&self.setting),
             language: text(&self.language),
             initial_speaker,
@@ -111,7 +127,7 @@ impl Fields {
             story: text(&self.story),
             memory: self.memory,
             names: names.into_iter().filter(|(id, name)| id.as_str() != &**name).collect(),
-            memories: BTreeMap::new(),
+            ..Settings::new(self.name.as_str(), self.prompt.as_str())
         }
     }
 }
@@ -133,9 +149,14 @@ pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
         initial_speaker: reader.text("initialSpeaker").unwrap_or_default().and_then(|name| reader.id(&name)),
         max_beats: reader.beats(),
         goal: reader.text("goal").unwrap_or_default(),
+        goal_known: reader.switch("goalKnown", "on", "off"),
+        briefs: reader.briefs(),
+        style: reader.text("style").unwrap_or_default(),
+        floor: reader.choice("floor", [("open", Floor::Open), ("bids", Floor::Bids)]),
+        transcript: reader.choice("transcript", [("plain", TranscriptForm::Plain), ("full", TranscriptForm::Full)]),
         setting: reader.text("setting").unwrap_or_default(),
         language: reader.text("language").unwrap_or_default(),
-        agent_mode: reader.agent_mode(),
+        agent_mode: reader.choice("agentMode", [("thread", AgentMode::Thread), ("fresh", AgentMode::Fresh)]),
         moderator: reader.moderator(),
         events: reader.events(),
         story: reader.text("story").unwrap_or_default(),
@@ -153,30 +174,9 @@ pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
     if !fields.knows_characters {
         // Nobody knows whether that one plays.
         fields.initial_speaker = None;
+        fields.briefs.clear();
     }
     (fields, reader.problems)
-}
-
-/// The goal as it stands in a prompt: `Scene goal: …` to the end of the paragraph.
-fn goal_in(prompt: &str) -> Option<String> {
-    let lower = prompt.to_ascii_lowercase();
-    let starts = |mark: &str| {
-        let at = lower.find(mark)?;
-        let is_word = !lower[..at].ends_with(|c: char| c.is_alphanumeric());
-        is_word.then(|| at + mark.len())
-    };
-    let start = starts("scene goal:").or_else(|| starts("goal:"))?;
-    let paragraph = prompt[start..].trim_start();
-    // With their line breaks, which are of one or two characters.
-    let end = paragraph.split_inclusive('\n').scan(0, |at, line| {
-        let here = *at;
-        *at += line.len();
-        Some((here, line))
-    });
-    let end = end.skip(1).find(|(_, line)| line.trim().is_empty()).map_or(paragraph.len(), |(at, _)| at);
-    let goal = paragraph[..end].split_whitespace().collect::<Vec<_>>().join(" ");
-    let goal = goal.trim_end_matches('.');
-    (!goal.is_empty()).then(|| goal.to_owned())
 }
 
 /// The known name that was probably meant.
@@ -267,16 +267,43 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn agent_mode(&mut self) -> AgentMode {
-        match self.get("agentMode") {
-            None => AgentMode::default(),
-            Some(Value::String(word)) if word == "thread" => AgentMode::Thread,
-            Some(Value::String(word)) if word == "fresh" => AgentMode::Fresh,
-            Some(other) => {
-                self.wrong("agentMode", other, "`thread` or `fresh`");
-                AgentMode::default()
+    /// One of two words; the first where the file says nothing.
+    fn choice<T: Copy>(&mut self, field: &str, [one, other]: [(&str, T); 2]) -> T {
+        match self.get(field) {
+            None => one.1,
+            Some(Value::String(word)) if word == one.0 => one.1,
+            Some(Value::String(word)) if word == other.0 => other.1,
+            Some(wrong) => {
+                self.wrong(field, wrong, format!("`{}` or `{}`", one.0, other.0));
+                one.1
             }
         }
+    }
+
+    /// What only one character knows, by character.
+    fn briefs(&mut self) -> BTreeMap<AgentId, String> {
+        let briefs = match self.get("briefs") {
+            None => return BTreeMap::new(),
+            Some(Value::Object(briefs)) => briefs,
+            Some(other) => {
+                self.wrong("briefs", other, "a text for each character: {bob: \"You know that she has left.\"}");
+                return BTreeMap::new();
+            }
+        };
+        let mut by_character = BTreeMap::new();
+        for (name, brief) in briefs {
+            let Value::String(text) = brief else {
+                self.wrong(&format!("briefs.{name}"), brief, "a text");
+                continue;
+            };
+            if let Some(character) = self.id(name.trim().trim_end_matches(".md"))
+                && !text.trim().is_empty()
+                && by_character.insert(character, text.trim().to_owned()).is_some()
+            {
+                self.problem(format!("`briefs` has two for `{name}`"));
+            }
+        }
+        by_character
     }
 
     fn moderator(&mut self) -> Option<Moderator> {
@@ -417,6 +444,18 @@ mod tests {
             ("maxBeats", json!("nine"), false),
             ("goal", json!(null), true),
             ("goal", json!(7), false),
+            ("goalKnown", json!(true), true),
+            ("goalKnown", json!("on"), true),
+            ("goalKnown", json!("maybe"), false),
+            ("briefs", json!({"bob": "You know that the client has left."}), true),
+            ("briefs", json!({"bob": 7}), false),
+            ("briefs", json!("You know it."), false),
+            ("style", json!("dry"), true),
+            ("style", json!(["dry"]), false),
+            ("floor", json!("bids"), true),
+            ("floor", json!("closed"), false),
+            ("transcript", json!("full"), true),
+            ("transcript", json!(true), false),
             ("initialSpeaker", json!("bob"), true),
             ("characters", json!("bob"), false),
             ("end", json!("now"), false),
@@ -426,25 +465,6 @@ mod tests {
             let (_, problems) = read(&file);
             assert_eq!(problems.is_empty(), is_good, "{file}: {problems:?}");
             assert_eq!(validator.is_valid(&file), is_good, "{file} is read otherwise than it is described");
-        }
-    }
-
-    #[test]
-    fn a_goal_is_found_in_a_prompt() {
-        for (prompt, goal) in [
-            ("A quarrel. Scene goal: Bob apologizes,\n   Alice accepts.", Some("Bob apologizes, Alice accepts")),
-            ("Goal: they part.\n\nIt is late.", Some("they part")),
-            ("It is late.\ngoal:\nthey part", Some("they part")),
-            ("The subgoal: none.", None),
-            ("Nothing is said of it.", None),
-            (
-                "Scene goal: Bob bittet um Für-\r\nsprache, früh.\r\n\r\nÜbrigens regnet es.",
-                Some("Bob bittet um Für- sprache, früh"),
-            ),
-            ("Scene goal:", None),
-            ("ÄÖÜ über. Scene Goal: Größe.", Some("Größe")),
-        ] {
-            assert_eq!(goal_in(prompt).as_deref(), goal, "{prompt}");
         }
     }
 }

@@ -134,7 +134,7 @@ fn models_are_chosen_in_order() {
     folder.write("replies.yaml", "replies: [{reply: '[SILENT]'}]");
     std::fs::create_dir_all(folder.path("cast")).unwrap();
     for script in ["cast/front.yaml", "table.yaml", "house.yaml", "scene.replies.yaml", "flag.yaml"] {
-        let judge = "{agent: moderator, reply: {progress: 1, goalReached: true, naturalEnd: true}}";
+        let judge = "{agent: moderator, reply: {progress: 1, goalReached: false, naturalEnd: true}}";
         folder.write(script, &format!("replies: [{judge}, {{reply: '[SILENT]'}}]"));
     }
     folder.write("cast/Alice.md", "---\nmodel: script/front.yaml\nvoice: dry_precise\n---\n# Alice\nBlunt.");

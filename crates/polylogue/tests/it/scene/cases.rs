@@ -148,7 +148,7 @@ fn should_detect_scene_completion_when_goal_achieved() {
     theatre.replies(
         "  - {agent: bob, turn: 0, reply: '[TONE: remorseful] \"I am truly sorry.\"'}\n\
          \x20 - {agent: alice, turn: 1, reply: '[TONE: warm] \"I accept your apology.\"'}\n\
-         \x20 - {agent: moderator, contains: I accept your apology., reply: {progress: 1, goalReached: true, naturalEnd: true}}\n",
+         \x20 - {agent: moderator, contains: I accept your apology., reply: {evidence: [{part: 1, line: I accept your apology.}], progress: 1, goalReached: true, naturalEnd: true}}\n",
     );
     let run = theatre.play(&scene("complete", "alice, bob", "initialSpeaker: bob"));
     assert_eq!((run.status, run.reason()), (0, "goal_achieved"));
@@ -175,7 +175,7 @@ fn should_run_complete_scene_from_start_to_finish() {
     theatre.replies(
         "  - {agent: bob, turn: 0, reply: '[TO: Alice, TONE: apologetic] \"I missed the deadline. I am sorry.\"'}\n\
          \x20 - {agent: alice, turn: 1, reply: '[TO: Bob, TONE: accepting] \"Accepted.\"'}\n\
-         \x20 - {agent: moderator, turn: 1, reply: {progress: 1, goalReached: true, naturalEnd: true}}\n",
+         \x20 - {agent: moderator, turn: 1, reply: {evidence: [{part: 1, line: Accepted.}], progress: 1, goalReached: true, naturalEnd: true}}\n",
     );
     let prompt = "prompt: Bob apologizes to Alice for missing deadline. Alice accepts.";
     let run =

@@ -31,7 +31,12 @@ fn prepare(theatre: &Theatre, held: Option<&Phase>) {
         ("judge", "agent: moderator", 2, "fail: {kind: refused, message: no}"),
         ("act", "agent: bob", 3, "reply: '[REACT, TONE: hopeful, *looks up*]'"),
         ("act", "agent: alice", 3, "delay: 150ms, reply: '[TO: Bob, TONE: warm] \"All right.\"'"),
-        ("judge", "agent: moderator", 3, "reply: {progress: 1, goalReached: true, naturalEnd: true}"),
+        (
+            "judge",
+            "agent: moderator",
+            3,
+            "reply: {evidence: [{part: 1, line: All right.}], progress: 1, goalReached: true, naturalEnd: true}",
+        ),
         ("remember", "agent: alice", 3, "reply: I forgave Bob."),
         ("remember", "agent: bob", 3, "reply: I was forgiven."),
     ];

@@ -34,7 +34,7 @@ replies:
   - {purpose: comment, reply: {targetSlotId: 2, comment: "Comment HOSTILE", voice_profile: dry_precise}}
   - {purpose: reply, reply: {text: "Reply HOSTILE", voice_profile: dry_precise}}
   - {purpose: explain, reply: "Because HOSTILE"}
-  - {purpose: judge, reply: {progress: 1.0, goalReached: true, naturalEnd: true, worldEvent: "Rain HOSTILE", closingAction: "Dark HOSTILE"}}
+  - {purpose: judge, reply: {progress: 1.0, goalReached: false, naturalEnd: true, worldEvent: "Rain HOSTILE", closingAction: "Dark HOSTILE"}}
   - {purpose: remember, reply: "I remember HOSTILE"}
   - {agent: alice, reply: "[TO: Bob, TONE: warm HOSTILE, NONVERBAL: nods HOSTILE] \"Hello HOSTILE\""}
   - {agent: bob, reply: "[SILENT, NONVERBAL: waits HOSTILE]"}

@@ -7,7 +7,9 @@ use super::{
 use crate::{
     Conversation, Reason,
     format::scene::{
-        Settings, beats_over,
+        Settings, TranscriptForm, beats_over,
+        bracket::Action,
+        silences,
         told::{NOW, action_of},
         vocabulary::{kind, reason},
     },
@@ -38,11 +40,26 @@ impl SceneText {
             goal: settings.goal.as_deref().map(one_line),
             generated: stage.last_at().to_string().get(..19).unwrap_or_default().replace('T', " "),
             setting: settings.setting.as_deref().map(one_line),
-            entries: stage.transcript().lines().iter().map(|line| entry(line, settings)).collect(),
+            entries: entries(conversation, settings),
             end: stage.ended().map(|reason| end_in_words(reason).to_owned()),
             statistics: statistics.map(|(name, value)| (name.to_owned(), value)).to_vec(),
         })
     }
+}
+
+/// The lines, and what was done in silence where the scene's transcript shows it.
+fn entries(conversation: &Conversation, settings: &Settings) -> Vec<Entry> {
+    let lines = conversation.stage().transcript().lines().iter();
+    let mut entries: Vec<_> = lines.map(|line| (line.seq, entry(line, settings))).collect();
+    if settings.transcript == TranscriptForm::Full {
+        entries.extend(silences(conversation).iter().map(|seen| {
+            let action = Action { nonverbal: seen.nonverbal.clone(), ..Action::silent() };
+            let speaker = settings.name_of(&seen.who).to_owned();
+            (seen.at, Entry::Said { speaker, action, is_cut: false })
+        }));
+        entries.sort_by_key(|(at, _)| *at);
+    }
+    entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// A line as the transcript has it.
