@@ -176,6 +176,7 @@ fn set_up(seed: u64) -> Setup {
         },
         story: Some("all of them".into()),
         memory: chance.bool(),
+        patience: None,
         names: BTreeMap::new(),
         memories: BTreeMap::new(),
     };

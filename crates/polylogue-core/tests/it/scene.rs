@@ -29,6 +29,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
         events: WorldEvents::Auto,
         story: None,
         memory: false,
+        patience: None,
         names: names.iter().map(|name| (name.parse().unwrap(), capital(name))).collect(),
         memories: Default::default(),
     };

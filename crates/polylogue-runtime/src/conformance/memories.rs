@@ -28,6 +28,7 @@ pub fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
         events: scene::WorldEvents::default(),
         story: story.map(Into::into),
         memory: true,
+        patience: None,
         names: BTreeMap::new(),
         memories: BTreeMap::new(),
     };

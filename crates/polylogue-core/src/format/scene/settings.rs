@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     SceneText,
     follow::{Note, NoteKind},
+    person::{MAX_PATIENCE_SECONDS, begins_with_people},
 };
 use crate::{
     Conversation,
+    event::Awaits,
     format::Described,
     id::AgentId,
     setup::{BadSetup, Cast},
@@ -52,6 +54,10 @@ pub struct Settings {
     /// How the characters are called in the scene, where it is not as in the cast.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<AgentId, Arc<str>>,
+    /// For how many seconds a person is waited for when everybody else has had their turn; without a number, however
+    /// long they take. Who plays which character, the cast says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience: Option<u32>,
     /// What each character remembers of earlier scenes: part of its fixed head.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memories: BTreeMap<AgentId, Vec<Arc<str>>>,
@@ -108,6 +114,11 @@ impl Settings {
     pub const MAX_TEXT_CHARS: usize = 20_000;
     pub const MAX_NAME_CHARS: usize = 100;
     pub const MAX_EVENTS: usize = 200;
+
+    /// How long people are waited for.
+    pub(super) fn awaits(&self) -> Awaits {
+        Awaits::People { seconds: self.patience }
+    }
 
     /// How a character is called in the scene.
     pub fn name_of<'a>(&'a self, agent: &'a AgentId) -> &'a str {
@@ -183,10 +194,21 @@ impl Described for Settings {
     fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
         let characters: Vec<AgentId> = cast.agents().iter().map(|agent| agent.name.clone()).collect();
         let mut problems = self.problems(&characters);
+        if cast.agents().iter().all(|agent| agent.model.person().is_some()) {
+            problems.push("A scene needs a character that a model plays".to_owned());
+        }
+        let (patience, most) = (self.patience.unwrap_or(1), MAX_PATIENCE_SECONDS);
+        if !(1..=most).contains(&patience) {
+            problems.push(format!("patience is {patience} seconds: choose from 1 to {most}, or none"));
+        }
         if cast.crew().is_empty() {
             problems.push("A scene needs a moderator".to_owned());
         }
         if problems.is_empty() { Ok(()) } else { Err(BadSetup::Settings(problems)) }
+    }
+
+    fn awaits_person(&self, cast: &Cast) -> Awaits {
+        if begins_with_people(self, cast) { self.awaits() } else { Awaits::Nobody }
     }
 
     fn story(&self) -> Option<&str> {

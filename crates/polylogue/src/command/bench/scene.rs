@@ -165,6 +165,7 @@ pub(super) fn setup(beats: u32, characters: usize, mode: AgentMode, model: &Mode
         events: WorldEvents::Off,
         story: None,
         memory: false,
+        patience: None,
         names: BTreeMap::new(),
         memories: BTreeMap::new(),
     };
