@@ -7,7 +7,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Conversation, Setup, Step,
+    Conversation, Setup,
     format::{
         Format as _,
         discussion::{DiscussionState, DiscussionStatus, Settings},

@@ -154,7 +154,7 @@ pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
     };
     (fields.characters, fields.knows_characters) = reader.characters();
     fields.patience = reader.patience();
-    fields.people = reader.people;
+    fields.people = std::mem::take(&mut reader.people);
     fields.goal = fields.goal.or_else(|| goal_in(&fields.prompt));
     let memory = reader.switch("memory", "on", "off");
     fields.memory = memory.unwrap_or(fields.story.is_some());
