@@ -11,11 +11,11 @@ use crate::{
     format::{AnyRules, Decision, Happened, Hearing, Place, Reaction, Rules, Wants},
     id::{AskId, LineId, PersonId, Seq},
     ledger::{Usage, estimate_tokens},
-    line::{Line, Speaker},
+    line::Line,
     reason::Reason,
     setup::{BadSetup, Change, Note, Setup},
     stage::Stage,
-    step::{Answer, Cut, Halt, Input, Rejected, Step},
+    step::{Answer, Awaited, Cut, Halt, Input, Rejected, Step},
     time::Timestamp,
 };
 
@@ -115,26 +115,44 @@ impl Conversation {
         let mut steps: Vec<Step> = self.stage.wanted_clips().map(Step::Speak).collect();
         match self.rules.wants(&self.stage) {
             Wants::End(reason) => self.end_when_idle(reason, &mut steps),
-            Wants::Await(person) => steps.push(Step::AwaitHuman(person)),
-            Wants::Asks(places) => self.ask_within_limits(places, None, &mut steps),
-            Wants::Epilogue(places, reason) => self.ask_within_limits(places, Some(reason), &mut steps),
+            Wants::Turns { asks, people } => {
+                if self.ask_within_limits(asks, None, &mut steps) {
+                    steps.extend(people.into_iter().map(Step::AwaitHuman));
+                }
+            }
+            Wants::Epilogue(places, reason) => {
+                self.ask_within_limits(places, Some(reason), &mut steps);
+            }
         }
         steps
     }
 
-    /// The asks as far as the limits let them. What is under way may finish; nothing new begins, and it ends
-    /// with the limit's reason, unless it has one of its own already.
-    fn ask_within_limits(&self, places: Vec<Place>, over: Option<Reason>, steps: &mut Vec<Step>) {
+    /// The people who are waited for, whatever else goes on.
+    pub fn awaited(&self) -> Vec<Awaited> {
+        if self.stage.ended().is_some() || !self.stage.unread().is_empty() {
+            return Vec::new();
+        }
+        match self.rules.wants(&self.stage) {
+            Wants::Turns { people, .. } => people,
+            Wants::Epilogue(..) | Wants::End(_) => Vec::new(),
+        }
+    }
+
+    /// The asks as far as the limits let them, and whether they let all of them. What is under way may finish; nothing
+    /// new begins, and it ends with the limit's reason, unless it has one of its own already.
+    fn ask_within_limits(&self, places: Vec<Place>, over: Option<Reason>, steps: &mut Vec<Step>) -> bool {
         let mut committed = self.stage.committed();
         for place in places {
             let ask = self.ask(self.stage.ask_at(place));
             if !self.stage.is_open(&ask.id)
                 && let Err(limit) = self.stage.commit(&ask, &mut committed)
             {
-                return self.end_when_idle(over.unwrap_or(limit), steps);
+                self.end_when_idle(over.unwrap_or(limit), steps);
+                return false;
             }
             steps.push(Step::Ask(ask));
         }
+        true
     }
 
     /// The format writes the request. What holds for every ask is added: the session's seed, and more room for an
@@ -176,11 +194,10 @@ impl Conversation {
             return self.on_resume(change);
         }
         if let Input::HumanSaid { who, text, origin: Origin { key: Some(key), .. } } = &input
-            && let Some(line) = self.stage.said_with(key)
+            && let Some(said) = self.stage.said_with(key)
         {
             // Said before: once is enough, whatever has become of the session since.
-            let is_same = line.speaker == Speaker::Person(who.clone()) && line.text == *text;
-            return if is_same { Ok(Vec::new()) } else { Err(Rejected::KeyUsed) };
+            return if said == (who, &**text) { Ok(Vec::new()) } else { Err(Rejected::KeyUsed) };
         }
         if let Some(reason) = self.stage.ended() {
             return match input {
@@ -213,6 +230,7 @@ impl Conversation {
             }
             Input::HumanSaid { who, text, origin } => self.on_human(who, text, origin),
             Input::Reopened { who, text, .. } => self.on_human(who, text, Origin::default()),
+            Input::Absent(awaited) => self.on_absence(&awaited),
             Input::Proposed { decision } => self.on_proposal(&decision),
             Input::Halted { why, cut } => Ok(self.on_halt(why, cut)),
             Input::ResumePressed { .. } => unreachable!("handled above"),
@@ -252,8 +270,12 @@ impl Conversation {
     /// What it means that a person's line reads so. They spoke here before, so they may.
     pub(crate) fn on_human_edit(&self, who: PersonId, words: &str, origin: Origin) -> Result<Vec<Event>, Rejected> {
         self.must_be_sayable(&who, words)?;
-        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who })?;
-        Ok(followed(Event::HumanSpoke { who, text: words.into(), origin }, follows.events))
+        self.on_words(who, words.into(), origin)
+    }
+
+    /// How a line reads with other words, as its speaker would have written it.
+    pub(crate) fn reworded(&self, line: &Line, reply: &str, words: &str) -> String {
+        self.rules.reworded(line, reply, words)
     }
 
     /// What it means that the agents are told this.
@@ -264,8 +286,26 @@ impl Conversation {
     fn on_human(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {
         self.must_be_sayable(&who, &text)?;
         self.rules.may_speak(&self.stage, &who)?;
-        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who })?;
-        Ok(followed(Event::HumanSpoke { who, text, origin }, follows.events))
+        self.on_words(who, text, origin)
+    }
+
+    /// What a person's words mean: a line, or the answer of somebody who plays a part.
+    fn on_words(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {
+        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who, text: &text })?;
+        let ask = self.rules.turn_of(&self.stage, &who);
+        Ok(followed(Event::HumanSpoke { who, text, origin, ask }, follows.events))
+    }
+
+    /// Only who is waited for can be passed over: the words of a person who was faster count.
+    fn on_absence(&self, awaited: &Awaited) -> Result<Vec<Event>, Rejected> {
+        let is_awaited = match self.rules.wants(&self.stage) {
+            Wants::Turns { people, .. } => people.contains(awaited),
+            Wants::Epilogue(..) | Wants::End(_) => false,
+        };
+        if !is_awaited {
+            return Err(Rejected::NotAwaited(awaited.who.clone()));
+        }
+        Ok(self.rules.on(&self.stage, Happened::Absent { who: &awaited.who })?.events)
     }
 
     fn on_proposal(&self, decision: &Decision) -> Result<Vec<Event>, Rejected> {
@@ -289,7 +329,7 @@ impl Conversation {
         let speech = change.speech.unwrap_or(self.stage.setup().speech);
         change.speech = (speech != self.stage.speaks()).then_some(speech);
         let resumed = Event::Resumed { version: VERSION, change, lost: Vec::new() };
-        Ok(vec![resumed, Event::HumanSpoke { who, text, origin }])
+        Ok(vec![resumed, Event::HumanSpoke { who, text, origin, ask: None }])
     }
 
     fn must_be_sayable(&self, who: &PersonId, text: &str) -> Result<(), Rejected> {
@@ -315,8 +355,8 @@ impl Conversation {
             (Halt::StopPressed, _) => Reason::CANCELLED,
             // It had come to its own end: only clips and memories were still being made.
             (Halt::TimeIsUp | Halt::DayIsSpent, Wants::End(reason) | Wants::Epilogue(_, reason)) => reason,
-            (Halt::DayIsSpent, Wants::Asks(_) | Wants::Await(_)) => Reason::LIMIT_USD,
-            (Halt::TimeIsUp, Wants::Asks(_) | Wants::Await(_)) => Reason::LIMIT_SECONDS,
+            (Halt::DayIsSpent, Wants::Turns { .. }) => Reason::LIMIT_USD,
+            (Halt::TimeIsUp, Wants::Turns { .. }) => Reason::LIMIT_SECONDS,
         };
         let mut events = Vec::with_capacity(cut.len() + 1);
         for Lost { ask, usage: at_most } in self.stage.lost() {
@@ -371,11 +411,11 @@ impl Conversation {
     fn can_pay(&self) -> bool {
         let mut committed = self.stage.committed();
         match self.rules.wants(&self.stage) {
-            Wants::Asks(places) => places.into_iter().all(|place| {
+            Wants::Turns { asks, .. } if !asks.is_empty() => asks.into_iter().all(|place| {
                 let ask = self.ask(self.stage.ask_at(place));
                 self.stage.commit(&ask, &mut committed).is_ok()
             }),
-            Wants::Epilogue(..) | Wants::Await(_) | Wants::End(_) => false,
+            Wants::Turns { .. } | Wants::Epilogue(..) | Wants::End(_) => false,
         }
     }
 

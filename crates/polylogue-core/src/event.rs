@@ -125,6 +125,10 @@ pub enum Event {
         text: Arc<str>,
         #[serde(default, skip_serializing_if = "Origin::is_unsaid")]
         origin: Origin,
+        /// The turn that the words answer, where the person plays a part: what they come to follows. Without it they
+        /// are a line of their own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<AskId>,
     },
 
     /// The last event, unless the session is resumed.
@@ -193,7 +197,7 @@ impl Event {
             | Event::Answered { ask, .. }
             | Event::AskFailed { ask, .. }
             | Event::AskCut { ask, .. } => Some(ask),
-            Event::LineSpoken { ask, .. } => ask.as_ref(),
+            Event::LineSpoken { ask, .. } | Event::HumanSpoke { ask, .. } => ask.as_ref(),
             Event::Decided(decision) => decision.ask(),
             Event::Started { .. }
             | Event::Forked { .. }
@@ -201,17 +205,17 @@ impl Event {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
-            | Event::HumanSpoke { .. }
             | Event::Ended { .. } => None,
         }
     }
 
-    /// Whether it is a person's turn from here on, where the event says so. What the list of sessions shows as
+    /// Whether only people are waited for from here on, where the event says so. What the list of sessions shows as
     /// waiting follows from it.
-    pub fn awaits_person(&self) -> Option<bool> {
+    pub fn awaits_person(&self) -> Option<Awaits> {
         match self {
-            Event::Started { setup, .. } => Some(setup.format.awaits_person()),
+            Event::Started { setup, .. } => Some(setup.format.awaits_person(&setup.cast)),
             Event::Decided(decision) => decision.awaits_person(),
+            Event::HumanSpoke { ask: Some(_), .. } => Some(Awaits::Nobody),
             _ => None,
         }
     }
@@ -296,6 +300,30 @@ impl Event {
                 Some(*version)
             }
             _ => None,
+        }
+    }
+}
+
+/// Whether a session waits for nothing but people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Awaits {
+    #[default]
+    Nobody,
+    /// For so long; without a number however long it takes.
+    People { seconds: Option<u32> },
+}
+
+impl Awaits {
+    /// A person, however long it takes, or nobody.
+    pub(crate) fn patiently(is_person: bool) -> Awaits {
+        if is_person { Awaits::People { seconds: None } } else { Awaits::Nobody }
+    }
+
+    /// When those who are waited for since then are waited for no more.
+    pub fn until(self, since: Timestamp) -> Option<Timestamp> {
+        match self {
+            Awaits::People { seconds: Some(seconds) } => Some(since.plus_ms(u64::from(seconds) * 1_000)),
+            Awaits::People { seconds: None } | Awaits::Nobody => None,
         }
     }
 }

@@ -33,5 +33,5 @@ pub use prompt::Templates;
 pub use reason::{Ending, Reason};
 pub use setup::Setup;
 pub use stage::{Allowance, Failure, Stage};
-pub use step::{Answer, Cut, Halt, Input, Rejected, Step};
+pub use step::{Answer, Awaited, Cut, Halt, Input, Rejected, Step};
 pub use time::Timestamp;

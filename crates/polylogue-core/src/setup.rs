@@ -43,6 +43,22 @@ pub struct ModelRef {
     pub model: Arc<str>,
 }
 
+impl ModelRef {
+    /// The provider of what a person says: a part whose model is `person/NAME` is played by that person, and no model
+    /// is asked for it.
+    pub const PERSON: &str = "person";
+
+    /// A person in the place of a model.
+    pub fn of_person(person: &PersonId) -> ModelRef {
+        ModelRef { provider: Self::PERSON.into(), model: person.shared().clone() }
+    }
+
+    /// The person that plays in the place of a model.
+    pub fn person(&self) -> Option<PersonId> {
+        if &*self.provider == Self::PERSON { self.model.parse().ok() } else { None }
+    }
+}
+
 impl FromStr for ModelRef {
     type Err = BadSetup;
     fn from_str(text: &str) -> Result<Self, BadSetup> {
@@ -160,7 +176,13 @@ impl Cast {
             if Self::RESERVED.contains(&name.as_str()) {
                 return Err(BadSetup::Reserved(agent.name.to_string()));
             }
-            if seen.contains(&name) {
+            let is_own = |person: &PersonId| person.as_str().to_lowercase() == name;
+            let person = agent.model.person();
+            if let Some(person) = person.as_ref().filter(|person| !people.contains(person)) {
+                return Err(BadSetup::NoSuchPerson(agent.name.to_string(), person.to_string()));
+            }
+            // A person may be called as the part is that they play.
+            if seen.contains(&name) && !person.as_ref().is_some_and(is_own) {
                 return Err(BadSetup::Twice(agent.name.to_string()));
             }
             seen.push(name);
@@ -194,6 +216,11 @@ impl Cast {
     /// Everyone who is asked: the agents, then the crew.
     pub fn everyone(&self) -> impl Iterator<Item = &Agent> {
         self.agents.iter().chain(&self.crew)
+    }
+
+    /// The person who plays this part, if it is one.
+    pub fn person_of(&self, agent: &AgentId) -> Option<PersonId> {
+        self.agent(agent).and_then(|agent| agent.model.person())
     }
 
     pub fn agent(&self, name: &AgentId) -> Option<&Agent> {
@@ -309,7 +336,12 @@ impl Change {
     /// Whether everybody whom it names is in the cast, and whether it is within bounds.
     pub(crate) fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
         self.limits.as_ref().map_or(Ok(()), Limits::check)?;
-        self.recast.iter().try_for_each(|recast| cast.must_have(&recast.agent, cast.everyone()))?;
+        for Recast { agent, model, .. } in &self.recast {
+            cast.must_have(agent, cast.everyone())?;
+            if let Some(person) = model.person().filter(|person| cast.person_of(agent).as_ref() != Some(person)) {
+                return Err(BadSetup::NoSuchPerson(agent.to_string(), person.to_string()));
+            }
+        }
         for (agent, persona) in &self.personas {
             cast.must_have(agent, cast.agents())?;
             let chars = persona.chars().count();
@@ -383,6 +415,8 @@ pub enum BadSetup {
     TooMany,
     #[error("two participants are called `{0}`: give one of them another name")]
     Twice(String),
+    #[error("`{0}` cannot be played by `{1}`: a person takes a part only where the session is set up")]
+    NoSuchPerson(String, String),
     #[error("an agent cannot be called `{0}`: the name is taken by the conversation itself")]
     Reserved(String),
     #[error("`{0}` does not take part: the agents here are {1}")]

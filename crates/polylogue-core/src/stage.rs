@@ -12,7 +12,7 @@ pub use self::limits::Allowance;
 use crate::{
     event::{Event, Lost, Record},
     format::Place,
-    id::{AgentId, AskId, LineId, Seq, SessionId},
+    id::{AgentId, AskId, LineId, PersonId, Seq, SessionId},
     ledger::{Ledger, Usage},
     line::{ClipState, Delivery, Line, LineKind, Speaker, Transcript},
     money::{Money, Price},
@@ -42,8 +42,8 @@ pub struct Stage {
     /// Whether lines become clips.
     speaks: bool,
     wanted_clips: BTreeSet<LineId>,
-    /// What was said with a key, by the key.
-    keys: BTreeMap<Arc<str>, LineId>,
+    /// Who said what with a key, by the key.
+    keys: BTreeMap<Arc<str>, (PersonId, Arc<str>)>,
     failures: Vec<Failure>,
     forked_from: Option<(SessionId, Seq)>,
     started_at: Timestamp,
@@ -189,9 +189,9 @@ impl Stage {
         (!self.is_waiting).then(|| self.last_at.plus_ms(left_ms))
     }
 
-    /// The line that was said with this key.
-    pub(crate) fn said_with(&self, key: &str) -> Option<&Line> {
-        self.keys.get(key).and_then(|line| self.transcript.get(*line))
+    /// Who said what with this key.
+    pub(crate) fn said_with(&self, key: &str) -> Option<(&PersonId, &str)> {
+        self.keys.get(key).map(|(who, text)| (who, &**text))
     }
 
     pub(crate) fn templates(&self) -> &Templates {
@@ -307,11 +307,13 @@ impl Stage {
                 self.wanted_clips.remove(line);
                 self.transcript.set_clip(*line, ClipState::Failed);
             }
-            Event::HumanSpoke { who, text, origin } => {
+            Event::HumanSpoke { who, text, origin, ask } => {
                 if let Some(key) = &origin.key {
-                    self.keys.insert(key.clone(), self.transcript.next_id());
+                    self.keys.insert(key.clone(), (who.clone(), text.clone()));
                 }
-                self.say(record, Words::of(Speaker::Person(who.clone()), LineKind::USER, text.clone()));
+                if ask.is_none() {
+                    self.say(record, Words::of(Speaker::Person(who.clone()), LineKind::USER, text.clone()));
+                }
             }
             Event::Ended { reason, notice } => {
                 self.ended = Some(*reason);

@@ -13,6 +13,7 @@ use crate::{
     line::Clip,
     reason::Reason,
     setup::{BadSetup, Change},
+    time::Timestamp,
 };
 
 /// What is to be done next, in the imperative.
@@ -23,10 +24,25 @@ pub enum Step {
     Ask(Ask),
     /// Make the clip of this line.
     Speak(LineId),
-    /// Wait until this person has spoken.
-    AwaitHuman(PersonId),
+    /// Wait until this person has spoken, or their time is up.
+    AwaitHuman(Awaited),
     /// Record the end.
     End(Reason),
+}
+
+/// A person who is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Awaited {
+    pub who: PersonId,
+    /// When it goes on without them; `None` where it waits however long they take.
+    pub until: Option<Timestamp>,
+}
+
+impl Awaited {
+    /// One who may take as long as they like.
+    pub fn patiently(who: PersonId) -> Awaited {
+        Awaited { who, until: None }
+    }
 }
 
 /// What happened.
@@ -55,6 +71,8 @@ pub enum Input {
         text: Arc<str>,
         origin: Origin,
     },
+    /// A person who is waited for does not speak: their time is up, or nobody is there any more.
+    Absent(Awaited),
     /// A person speaks to a session that is over, which goes on with this change.
     Reopened {
         who: PersonId,
@@ -121,6 +139,10 @@ pub enum Rejected {
     NotInCast(PersonId),
     #[error("it is not `{0}`'s turn: wait until the others have spoken")]
     NotYourTurn(PersonId),
+    #[error("`{0}` is not waited for")]
+    NotAwaited(PersonId),
+    #[error("this format waits for `{0}`, however long it takes")]
+    NotPassedOver(PersonId),
     #[error("the session is paused: resume it first")]
     Paused,
     #[error("somebody has spoken already: who takes part stays as it is")]

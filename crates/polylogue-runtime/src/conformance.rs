@@ -38,6 +38,7 @@ pub async fn nodes(open: impl AsyncFn() -> Arc<dyn Store>) {
     nodes::the_one_who_appends_owns_a_session(&*open().await).await;
     nodes::what_waits_for_a_person_is_nobody_s(&*open().await).await;
     nodes::places_are_booked_at_the_roomiest_of_the_others(&*open().await).await;
+    nodes::who_waited_long_enough_goes_on(&*open().await).await;
     nodes::what_a_node_leaves_is_taken_over_once(open().await).await;
     nodes::the_oldest_is_taken_over_first(&*open().await).await;
     nodes::a_node_whose_time_is_up_is_gone(&*open().await).await;

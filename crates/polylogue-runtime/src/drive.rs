@@ -11,7 +11,7 @@ use std::{collections::VecDeque, future::pending, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use polylogue_core::{
-    Conversation, Cut, Event, Halt, Input, Reason, Record, Rejected, Step, Timestamp,
+    Awaited, Conversation, Cut, Event, Halt, Input, Reason, Record, Rejected, Step, Timestamp,
     ask::Ask,
     event::{CallFailure, FailureKind},
     format::Remark,
@@ -76,6 +76,8 @@ pub(crate) struct Drive {
     batch: Vec<Arc<Record>>,
     /// What happened while something was being recorded.
     arrived: VecDeque<Happened>,
+    /// The person whose time is up next.
+    awaited: Option<Awaited>,
     /// The place of the last record, on disk or in the batch.
     head: Seq,
     /// What the session has cost as far as the day's dollars know of it.
@@ -136,8 +138,8 @@ impl Drive {
     ) -> Drive {
         let head = conversation.stage().head();
         let counted = conversation.stage().ledger().known_cost();
-        let (under_way, batch, arrived) = Default::default();
-        Drive { conversation, ports, owner, retries, publisher, under_way, batch, arrived, head, counted }
+        let (under_way, batch, arrived, awaited) = Default::default();
+        Drive { conversation, ports, owner, retries, publisher, under_way, batch, arrived, awaited, head, counted }
     }
 
     /// Runs the session until it ends, waits for a person only, is abandoned or taken over, or cannot be recorded any
@@ -164,11 +166,13 @@ impl Drive {
             if self.conversation.stage().ended().is_some() {
                 return Ok(None);
             }
-            // A person may take days: until then nobody has to run it, and their words begin it anew.
+            // A person may take days: until then nobody has to run it. Their words begin it anew, or the end of their time.
             let is_idle = self.under_way.is_empty() && self.arrived.is_empty();
-            if is_idle && matches!(steps.as_slice(), [Step::AwaitHuman(_)]) {
+            let only_people = steps.iter().all(|step| matches!(step, Step::AwaitHuman(_)));
+            if is_idle && only_people && !steps.is_empty() {
                 return Ok(None);
             }
+            self.awaited = first_to_go(&steps);
             self.perform_all(steps);
             let mut next = match self.arrived.pop_front() {
                 None => Some(self.wait(commands).await),
@@ -323,10 +327,21 @@ impl Drive {
                 None => pending().await,
             }
         };
+        let (awaited, now) = (self.awaited.clone(), self.ports.clock.now());
+        let patience_is_over = async {
+            match awaited {
+                Some(Awaited { who, until: Some(until) }) => {
+                    sleep(Duration::from_millis(until.since(now))).await;
+                    Awaited { who, until: Some(until) }
+                }
+                Some(Awaited { until: None, .. }) | None => pending().await,
+            }
+        };
         tokio::select! {
             biased;
             command = commands.recv() => self.heard(command),
             input = self.under_way.next() => Happened::Input(input),
+            awaited = patience_is_over => Happened::Input(Input::Absent(awaited)),
             () = time_is_up => Happened::Halt(Halt::TimeIsUp, self.under_way.drop_all()),
         }
     }
@@ -460,4 +475,13 @@ impl Drive {
             }
         }
     }
+}
+
+/// Of the people who are waited for, the one whose time is up first.
+fn first_to_go(steps: &[Step]) -> Option<Awaited> {
+    let awaited = steps.iter().filter_map(|step| match step {
+        Step::AwaitHuman(awaited) if awaited.until.is_some() => Some(awaited),
+        Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+    });
+    awaited.min_by_key(|awaited| awaited.until).cloned()
 }

@@ -16,7 +16,7 @@ use std::{
 
 use futures_util::FutureExt;
 use polylogue_core::{
-    Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup,
+    Awaited, Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup,
     event::Origin,
     format::Decision,
     id::{PersonId, Seq, SessionId},
@@ -410,12 +410,33 @@ impl Hub {
             let head = conversation.stage().head();
             match self.begin_with(conversation.into(), input.clone()).await {
                 Err(HubError::Elsewhere) => {}
+                // Somebody has gone on with it in this moment.
+                Err(HubError::Journal(JournalError::Fenced { .. })) => continue,
                 other => return other.map(|_| ()),
             }
             let is_again = written_after.is_some();
             let after = *written_after.get_or_insert(head);
             if let Some(heard) = self.write_to_owner(id, &input, after, is_again).await? {
                 return Ok(heard?);
+            }
+        }
+        Err(HubError::Running)
+    }
+
+    /// Goes on without a person whose time is up, or who is gone. Nothing happens where they have spoken meanwhile, or
+    /// somebody else has gone on already.
+    pub async fn pass_over(&self, id: SessionId, awaited: Awaited) -> Result<(), HubError> {
+        let input = Input::Absent(awaited);
+        for _ in 0..TRIES {
+            if self.tell(id, &input).await.is_some() {
+                return Ok(());
+            }
+            self.wait(id).await?;
+            match self.begin_with(id.into(), input.clone()).await {
+                Err(HubError::Running) => {}
+                Err(HubError::Rejected(_) | HubError::Elsewhere) => return Ok(()),
+                Err(HubError::Journal(JournalError::Fenced { .. } | JournalError::Owned)) => return Ok(()),
+                other => return other.map(|_| ()),
             }
         }
         Err(HubError::Running)
@@ -493,18 +514,24 @@ impl Hub {
     async fn run_because(&self, mut conversation: Conversation, input: Input, claim: Claim) -> Result<Seq, HubError> {
         let before = conversation.stage().head();
         let was_left = conversation.stage().ended().is_none() && !conversation.stage().is_waiting();
-        let is_said = matches!(input, Input::HumanSaid { .. } | Input::Reopened { .. } | Input::Proposed { .. });
+        let is_said = matches!(input, Input::HumanSaid { .. } | Input::Reopened { .. });
+        let is_proposed = matches!(input, Input::Proposed { .. });
         let events = conversation.on(input)?;
         if events.is_empty() {
             return Ok(before);
         }
         // Agents are to be asked, and their process is gone or is another one.
-        if is_said && was_left {
-            let is_owned = self.inner.ports.nodes.is_owned(claim.session).await?;
-            return Err(if is_owned { HubError::Elsewhere } else { HubError::NotRunning });
+        if (is_said || is_proposed) && was_left {
+            if self.inner.ports.nodes.is_owned(claim.session).await? {
+                return Err(HubError::Elsewhere);
+            } else if is_said {
+                return Err(HubError::NotRunning);
+            }
         }
         self.append(&mut conversation, events).await?;
-        if conversation.stage().ended().is_none() {
+        // What was decided for a session that was left is there for whoever goes on with it.
+        let is_run = conversation.stage().ended().is_none() && !(is_proposed && was_left);
+        if is_run {
             self.run(conversation, claim);
         } else {
             self.give_up(owned(&conversation)).await;

@@ -11,6 +11,7 @@ use std::{
 use async_trait::async_trait;
 use polylogue_core::{
     Event, Reason, Record, Timestamp,
+    event::Awaits,
     id::{AgentId, Seq, SessionId},
     memory::{Memory, memories},
     projection::Status,
@@ -67,6 +68,8 @@ struct Session {
     is_to_stop: bool,
     has_ended: bool,
     is_waiting: bool,
+    /// When those who are waited for are waited for no more.
+    due: Option<Instant>,
 }
 
 impl MemoryJournal {
@@ -173,6 +176,7 @@ impl Nodes for MemoryJournal {
 
     async fn take_over(&self, node: NodeId, limit: usize) -> Result<Vec<Owned>, JournalError> {
         let mut kept = self.lock();
+        let now = Instant::now();
         if !is_alive(&kept.nodes, node) {
             return Ok(Vec::new());
         }
@@ -181,7 +185,11 @@ impl Nodes for MemoryJournal {
                 let session = &kept.sessions[&summary.id];
                 session.has_ended && session.owner.is_some() && !summary.is_owned
             };
-            summary.takeovers < MAX_TAKEOVERS && (summary.status() == Status::Left || is_unsettled())
+            let is_due = || {
+                let due = kept.sessions[&summary.id].due;
+                summary.status() == Status::Waiting && !summary.is_owned && due.is_some_and(|due| due <= now)
+            };
+            summary.takeovers < MAX_TAKEOVERS && (summary.status() == Status::Left || is_due() || is_unsettled())
         });
         let mut left: Vec<(Timestamp, SessionId)> = left.map(|summary| (summary.started_at, summary.id)).collect();
         left.sort();
@@ -319,7 +327,12 @@ impl Kept {
 impl Session {
     /// Keeps what an event says of where the session stands.
     fn note(&mut self, event: &Event) {
-        self.is_waiting = event.awaits_person().unwrap_or(self.is_waiting);
+        if let Some(awaits) = event.awaits_person() {
+            self.is_waiting = awaits != Awaits::Nobody;
+            // Counted from now: the clock of whoever records may be another.
+            let patience = awaits.until(Timestamp(0)).map(|until| Duration::from_millis(until.0));
+            self.due = patience.and_then(|patience| Instant::now().checked_add(patience));
+        }
         if let Some(reason) = ended(event) {
             self.has_ended = reason.is_some();
             self.is_to_stop = false;

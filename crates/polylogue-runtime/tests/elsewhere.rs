@@ -2,6 +2,8 @@
 
 #[path = "elsewhere/letters.rs"]
 mod letters;
+#[path = "elsewhere/people.rs"]
+mod people;
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod support;
 #[path = "elsewhere/watching.rs"]

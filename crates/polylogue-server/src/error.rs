@@ -180,6 +180,8 @@ fn of_rejected(rejected: &Rejected) -> Code {
         | Rejected::NotAsked(_)
         | Rejected::NoSuchClip(_)
         | Rejected::NotYourTurn(_)
+        | Rejected::NotAwaited(_)
+        | Rejected::NotPassedOver(_)
         | Rejected::Paused
         | Rejected::Begun
         | Rejected::NotForOthers

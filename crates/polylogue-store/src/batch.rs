@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use polylogue_core::{
     Event, Reason, Record, Timestamp,
+    event::Awaits,
     id::{Seq, SessionId},
     room::RoomId,
 };
@@ -26,11 +27,25 @@ pub(crate) struct Batch {
     /// Set when this append ends the session or opens it again.
     pub(crate) close: Option<Close>,
     /// Set when this append says whether it is a person's turn.
-    pub(crate) waiting: Option<bool>,
+    pub(crate) waiting: Option<Waiting>,
     /// Whether something has come of running the session.
     pub(crate) is_progress: bool,
     pub(crate) rows: Vec<Row>,
     pub(crate) views: Views,
+}
+
+/// Whether a session waits for people, and until when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) is_waiting: bool,
+    pub(crate) due: Option<i64>,
+}
+
+impl Waiting {
+    fn new(awaits: Awaits, since: Timestamp) -> Result<Waiting, JournalError> {
+        let due = awaits.until(since).map(millis).transpose()?;
+        Ok(Waiting { is_waiting: awaits != Awaits::Nobody, due })
+    }
 }
 
 #[derive(Debug)]
@@ -78,7 +93,9 @@ impl Batch {
         let mut rows = Vec::with_capacity(records.len());
         let (mut close, mut waiting) = (None, None);
         for record in records {
-            waiting = record.event.awaits_person().or(waiting);
+            if let Some(awaits) = record.event.awaits_person() {
+                waiting = Some(Waiting::new(awaits, record.at)?);
+            }
             rows.push(Row { at: millis(record.at)?, event: record.event.encode() });
             match &record.event {
                 Event::Ended { reason, .. } => close = Some(Close::Ended(*reason)),

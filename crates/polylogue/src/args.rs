@@ -166,6 +166,20 @@ pub(crate) enum Sessions {
         #[command(flatten)]
         change: Change,
     },
+    /// Direct a scene, whoever plays it: a note to its characters, something that happens, or both
+    Direct {
+        /// The session: its id, the beginning of it, or `last`
+        id: String,
+        /// A note to the characters, which the transcript does not show
+        #[arg(long, value_name = "TEXT", required_unless_present = "event")]
+        note: Option<String>,
+        /// Whom alone the note is for
+        #[arg(long, value_name = "NAME", requires = "note")]
+        to: Option<String>,
+        /// Something that happens in the world
+        #[arg(long, value_name = "TEXT")]
+        event: Option<String>,
+    },
     /// Remove some, with their clips and files; asks first on a terminal
     Delete {
         /// The sessions: their ids, the beginnings of them, or `last`

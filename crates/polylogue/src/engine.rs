@@ -33,6 +33,8 @@ pub(crate) struct Engine {
     pub(crate) models: Models,
     pub(crate) prices: Prices,
     pub(crate) guide: Guide,
+    /// Whether a view shows what is typed.
+    pub(crate) shows_keys: bool,
     scripts: Arc<Scripts>,
 }
 
@@ -73,7 +75,8 @@ impl Engine {
         let prices = prices(config, &models);
         let (hub, memories) = (Hub::new(ports, hub), store.clone());
         let guide = Guide::new(common, config);
-        Ok(Engine { hub, journal, memories, store, artifacts, models, prices, guide, scripts })
+        let shows_keys = !common.json;
+        Ok(Engine { hub, journal, memories, store, artifacts, models, prices, guide, shows_keys, scripts })
     }
 
     /// Finds out what else could play where no vendor has a key and nobody has chosen: an Ollama that runs.

@@ -9,7 +9,7 @@ use polylogue_core::{
 use polylogue_runtime::{HubError, Published};
 use tokio::{task::JoinHandle, time::timeout};
 
-use crate::{engine::Engine, failure::Failure, output, signals::Signals, view::View};
+use crate::{engine::Engine, failure::Failure, output, seat::Seat, signals::Signals, view::View};
 
 /// What a shell expects of a command that was interrupted.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -40,11 +40,27 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
     let past = usize::try_from(seen.0).unwrap_or(usize::MAX).clamp(1, records.len());
     let mut shown = Shown { conversation: Conversation::replay(&records[..past])?, last: seen, view };
     shown.view.tell(&shown.conversation);
+    let mut seat = Seat::taken_in(engine, &shown.conversation);
+    if let Some(seat) = &seat {
+        shown.view.seat(seat.keyboard.has_keys());
+    }
     shown.view.open(&shown.conversation);
     let mut stopping: Option<JoinHandle<Result<Reason, HubError>>> = None;
     loop {
         let mut is_to_stop = false;
+        let call = seat.as_mut().filter(|_| stopping.is_none());
         tokio::select! {
+            called = Seat::called(call, &shown.conversation) => {
+                let has_acted = match seat.as_mut() {
+                    Some(seat) => seat.act(called, id, &mut shown).await?,
+                    None => false,
+                };
+                // It may have begun to run here again.
+                if has_acted && engine.hub.is_running(id) {
+                    ending.set(engine.hub.ending(id));
+                    is_run_here = true;
+                }
+            }
             published = subscription.next() => match published? {
                 Some(Published::Record(record)) => shown.record(&record),
                 Some(Published::Delta { ask, text, is_restart }) => {
@@ -65,8 +81,11 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
                 }
                 ended?;
                 let stage = shown.conversation.stage();
-                if stage.ended().is_some() || stage.is_waiting() {
+                if stage.ended().is_some() || (stage.is_waiting() && seat.is_none()) {
                     break;
+                }
+                if stage.is_waiting() {
+                    continue;
                 }
                 // This process seemed to be gone for a while, and another has taken the session over.
                 output::notice("Another process goes on with the session; this is what it does.");
@@ -100,10 +119,10 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
 }
 
 /// A session as far as it was shown.
-struct Shown<'a> {
-    conversation: Conversation,
+pub(crate) struct Shown<'a> {
+    pub(crate) conversation: Conversation,
     last: Seq,
-    view: &'a mut dyn View,
+    pub(crate) view: &'a mut dyn View,
 }
 
 impl Shown<'_> {

@@ -6,6 +6,7 @@ pub(crate) mod opening;
 mod status;
 mod style;
 mod terminal;
+mod typing;
 mod words;
 
 use polylogue_core::{Conversation, Record, id::AskId};
@@ -30,6 +31,12 @@ pub(crate) trait View: Send {
     /// An ask waits for this before a model works on it, or waits no more.
     fn waiting(&mut self, _ask: &AskId, _what: Option<&str>, _conversation: &Conversation) {}
 
+    /// A person who takes part is at this terminal. Where every key is read, the view shows what is typed.
+    fn seat(&mut self, _has_keys: bool) {}
+
+    /// What they have typed by now, while they are waited for.
+    fn typed(&mut self, _draft: &str, _conversation: &Conversation) {}
+
     /// Somebody has said that it is to stop.
     fn stopping(&mut self) {}
 
@@ -41,4 +48,5 @@ pub(crate) use json::Json;
 pub(crate) use status::StatusLine;
 pub(crate) use style::Style;
 pub(crate) use terminal::Terminal;
+pub(crate) use typing::{Typed, Typing};
 pub(crate) use words::{calls, clips_in_words, costs_in_words, costs_of, state};

@@ -214,7 +214,8 @@ function apply(story: Story, entry: Entry): void {
       break;
     case "human_spoke":
       story.ended = undefined;
-      say(story, entry, { speaker: { name: entry.who, is: "person" }, kind: "user", text: entry.text });
+      // What somebody who plays a part comes to is told after this.
+      if (!entry.ask) say(story, entry, { speaker: { name: entry.who, is: "person" }, kind: "user", text: entry.text });
       break;
     case "ended":
       story.ended = { reason: entry.reason, notice: entry.notice, seq: entry.seq };

@@ -9,7 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::Error};
 
 use super::{named, unread::UnreadDecision};
-use crate::id::{AgentId, AskId};
+use crate::{
+    event::Awaits,
+    id::{AgentId, AskId},
+};
 
 /// What shared code may ask of a format's decision.
 pub trait Decided: fmt::Debug + Send + Sync {
@@ -24,8 +27,8 @@ pub trait Decided: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether it is a person's turn from here on, where the decision says so.
-    fn awaits_person(&self) -> Option<bool> {
+    /// Whether only people are waited for from here on, where the decision says so.
+    fn awaits_person(&self) -> Option<Awaits> {
         None
     }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Conversation,
-    event::Record,
+    event::{Awaits, Record},
     id::SessionId,
     line::LineKind,
     purpose::Purpose,
@@ -54,9 +54,9 @@ pub trait Described: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether it begins with a person's turn.
-    fn awaits_person(&self) -> bool {
-        false
+    /// Whose turn it begins with, where that is a person's.
+    fn awaits_person(&self, _cast: &Cast) -> Awaits {
+        Awaits::Nobody
     }
 
     /// The story that the session is part of.

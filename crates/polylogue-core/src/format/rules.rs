@@ -14,20 +14,33 @@ use crate::{
     reason::{Ending, Reason},
     setup::{BadSetup, Change, Note},
     stage::Stage,
-    step::Rejected,
+    step::{Awaited, Rejected},
     text::reply::Repair,
 };
 
 /// What a format wants now.
 #[derive(Debug, PartialEq)]
 pub enum Wants {
-    /// These agents asked, all at once.
-    Asks(Vec<Place>),
-    /// This person to speak.
-    Await(PersonId),
+    /// These to take their turns, all at once: agents who are asked, and people who are waited for.
+    Turns {
+        asks: Vec<Place>,
+        people: Vec<Awaited>,
+    },
     /// It is over but for these, which are left out when a limit is in their way.
     Epilogue(Vec<Place>, Reason),
     End(Reason),
+}
+
+impl Wants {
+    /// These agents asked, all at once.
+    pub fn asks(asks: Vec<Place>) -> Wants {
+        Wants::Turns { asks, people: Vec::new() }
+    }
+
+    /// This person to speak, however long they take.
+    pub fn person(who: PersonId) -> Wants {
+        Wants::Turns { asks: Vec::new(), people: vec![Awaited::patiently(who)] }
+    }
 }
 
 /// Where in the conversation an ask belongs; with its attempt it is an [`AskId`].
@@ -56,7 +69,9 @@ pub enum Happened<'a> {
     /// A call failed for good.
     Failed { ask: &'a AskId, failure: &'a CallFailure },
     /// A person spoke, and was allowed to.
-    Heard { who: &'a PersonId },
+    Heard { who: &'a PersonId, text: &'a str },
+    /// A person who was waited for did not speak.
+    Absent { who: &'a PersonId },
     /// A line's clip is made, or has failed.
     Clipped { line: LineId, is_made: bool },
     /// Somebody outside wants this to be decided.
@@ -100,6 +115,12 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
 
     /// Whether this person may speak now. The words themselves have been looked at already.
     fn may_speak(&self, stage: &Stage, who: &PersonId) -> Result<(), Rejected>;
+
+    /// The turn that a person's words answer, where they play a part as agents do. `None` where the words are a line of
+    /// their own.
+    fn turn_of(&self, _stage: &Stage, _who: &PersonId) -> Option<AskId> {
+        None
+    }
 
     /// Whether a person's words open a session again that ended so.
     fn may_reopen(&self, _stage: &Stage, reason: Reason) -> Result<(), Rejected> {

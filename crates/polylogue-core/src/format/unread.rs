@@ -102,7 +102,7 @@ struct UnreadRules;
 
 impl Rules for UnreadRules {
     fn wants(&self, _: &Stage) -> Wants {
-        Wants::Asks(Vec::new())
+        Wants::asks(Vec::new())
     }
 
     fn request(&self, _: &Stage, ask: &AskId) -> Request {

@@ -122,15 +122,24 @@ enum Edited {
     OfPerson {
         who: PersonId,
         origin: Origin,
+        /// Where they play a part: the line, and what they wrote.
+        said: Option<(Box<Line>, Arc<str>)>,
     },
 }
 
 impl Edited {
     fn at(records: &[Record], at: Seq, decision: Range<usize>) -> Result<Edited, CannotFork> {
-        if let Event::HumanSpoke { who, origin, .. } = &records[decision.start].event {
+        let of_person = match &records[decision.start].event {
             // The key stands for the words as they were.
-            return Ok(Edited::OfPerson { who: who.clone(), origin: Origin { key: None, ..origin.clone() } });
-        }
+            Event::HumanSpoke { who, origin, text, ask } => {
+                let origin = Origin { key: None, ..origin.clone() };
+                if ask.is_none() {
+                    return Ok(Edited::OfPerson { who: who.clone(), origin, said: None });
+                }
+                Some((who.clone(), origin, text.clone()))
+            }
+            _ => None,
+        };
         let spoken = records[decision.clone()].iter().find_map(|record| match &record.event {
             Event::LineSpoken { speaker: Speaker::Agent(_), ask: Some(ask), .. } => Some((record.seq, ask)),
             _ => None,
@@ -145,13 +154,19 @@ impl Edited {
         let whole = Conversation::replay(&records[..decision.end])?;
         let line = whole.stage().transcript().lines().iter().find(|line| line.seq == seq).cloned();
         let line = line.ok_or(CannotFork::NoLine(at))?;
+        if let Some((who, origin, text)) = of_person {
+            return Ok(Edited::OfPerson { who, origin, said: Some((Box::new(line), text)) });
+        }
         Ok(Edited::OfAgent { ask: ask.clone(), line: Box::new(line), reply: reply.unwrap_or_default() })
     }
 
     /// What is said and decided instead.
     fn to(self, conversation: &Conversation, words: &str) -> Result<Vec<Event>, CannotFork> {
         match self {
-            Edited::OfPerson { who, origin } => Ok(conversation.on_human_edit(who, words, origin)?),
+            Edited::OfPerson { who, origin, said } => {
+                let words = said.map_or(words.to_owned(), |(line, text)| conversation.reworded(&line, &text, words));
+                Ok(conversation.on_human_edit(who, &words, origin)?)
+            }
             Edited::OfAgent { ask, line, reply } => {
                 let events = conversation.on_edit(ask, &line, &reply, words)?;
                 let reads = events.iter().find_map(|event| match event {

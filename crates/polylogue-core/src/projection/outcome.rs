@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Conversation, Reason,
+    Awaited, Conversation, Reason,
     event::FailureKind,
-    id::{AgentId, Seq, SessionId},
+    id::{AgentId, PersonId, Seq, SessionId},
     ledger::Account,
     line::{ClipState, Delivery, Line, LineKind},
     money::Money,
@@ -35,6 +35,9 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
     pub cast: Vec<OutcomeAgent>,
+    /// The people whose turn it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub awaits: Vec<OutcomeAwaited>,
     pub lines: Vec<OutcomeLine>,
     pub costs: Costs,
     pub errors: Vec<OutcomeError>,
@@ -73,6 +76,16 @@ impl Status {
 pub struct ForkedFrom {
     pub session_id: SessionId,
     pub seq: Seq,
+}
+
+/// A person whose turn it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OutcomeAwaited {
+    pub who: PersonId,
+    /// When it goes on without them; left out while others are asked as well, and where it waits however long it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub until: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -194,6 +207,11 @@ impl Outcome {
                 .cast()
                 .everyone()
                 .map(|agent| OutcomeAgent { name: agent.name.clone(), model: agent.model.clone() })
+                .collect(),
+            awaits: conversation
+                .awaited()
+                .into_iter()
+                .map(|Awaited { who, until }| OutcomeAwaited { who, until: until.map(|until| until.to_string()) })
                 .collect(),
             lines: lines.iter().map(OutcomeLine::of).collect(),
             costs: Costs::of(conversation),

@@ -56,10 +56,10 @@ fn discusses(ask: &Ask) -> String {
 /// Answers what is asked, and says something for the person, until it is over.
 fn to_the_end(mut play: Play, reply: fn(&Ask) -> String) -> Play {
     while play.conversation.stage().ended().is_none() {
-        if let [Step::AwaitHuman(person)] = play.conversation.next().as_slice() {
+        if let [Step::AwaitHuman(awaited)] = play.conversation.next().as_slice() {
             // Other words each time.
             let words = format!("I see {}.", play.lines().len());
-            play.give(said(person.as_str(), &words)).unwrap();
+            play.give(said(awaited.who.as_str(), &words)).unwrap();
         }
         for ask in play.begin() {
             play.wait_ms(1_000);

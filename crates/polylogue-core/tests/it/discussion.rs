@@ -2,7 +2,7 @@
 
 use crate::support::{Play, discussion, said, seats, text};
 use polylogue_core::{
-    Answer, Conversation, Cut, Halt, Input, Reason, Rejected, Setup, Step,
+    Answer, Awaited, Conversation, Cut, Halt, Input, Reason, Rejected, Setup, Step,
     ask::Role as Told,
     event::{CallFailure, FailureKind, Origin},
     format::discussion::{Decision, DiscussionState, DiscussionStatus, MAX_TURN_ITERATIONS, Settings},
@@ -191,7 +191,7 @@ fn only_whose_turn_it_is_may_speak_and_nothing_changes_otherwise() {
     assert_eq!(Outcome::of(&play.conversation).status, Status::Waiting);
     play.give(said("bob", "Hello.")).unwrap();
     // The next is a person again.
-    assert_eq!(play.conversation.next(), [Step::AwaitHuman("ada".parse().unwrap())]);
+    assert_eq!(play.conversation.next(), [Step::AwaitHuman(Awaited::patiently("ada".parse().unwrap()))]);
     for (words, expected) in
         [(" \n", Rejected::EmptyMessage), (&*"x".repeat(20_001), Rejected::TooLong(20_001, 20_000))]
     {
@@ -311,7 +311,7 @@ fn a_complete_one_goes_on_with_more_rounds_only() {
         let more = Change { max_rounds: Some(3), ..Change::default() };
         let (forked, records) =
             fork(&play.records, at, SessionId::from_bytes([9; 16]), more, Default::default()).unwrap();
-        assert_eq!(forked.next(), [Step::AwaitHuman("ada".parse().unwrap())]);
+        assert_eq!(forked.next(), [Step::AwaitHuman(Awaited::patiently("ada".parse().unwrap()))]);
         let state = DiscussionState::of(&records).unwrap();
         assert_eq!((state.project.current_round, state.next_speaker.as_deref()), (3, Some("ada")));
     }

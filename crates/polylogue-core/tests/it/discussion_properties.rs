@@ -57,7 +57,7 @@ fn happen(play: &mut Play, chance: Chance) {
         (Chance::Reply(reply), Some(ask)) => Input::Answered { ask, answer: answered(&reply) },
         (Chance::Speak, Some(ask)) => Input::Answered { ask, answer: answered("Yes, and more.") },
         (Chance::Speak, None) => match play.conversation.next().as_slice() {
-            [Step::AwaitHuman(person)] => said(person.as_str(), "And?"),
+            [Step::AwaitHuman(person)] => said(person.who.as_str(), "And?"),
             _ => return,
         },
         (Chance::Say(who, words), _) => said(["ada", "bob", "eve"][usize::from(who) % 3], &words),

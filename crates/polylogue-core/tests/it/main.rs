@@ -17,6 +17,8 @@ mod scene;
 mod scene_directed;
 mod scene_goes_on;
 mod scene_judged;
+mod scene_person;
+mod scene_person_properties;
 mod scene_properties;
 mod small;
 mod support;

@@ -74,8 +74,8 @@ fn play(setup: Setup, choose: &mut dyn FnMut(usize) -> usize) -> (Play, Vec<(Ask
         if play.conversation.stage().ended().is_some() {
             return (play, asked.into_inner());
         }
-        if let Some(Step::AwaitHuman(person)) = play.conversation.next().first() {
-            play.give(said(person.as_str(), "It leaks over the stairs.")).unwrap();
+        if let Some(Step::AwaitHuman(awaited)) = play.conversation.next().first() {
+            play.give(said(awaited.who.as_str(), "It leaks over the stairs.")).unwrap();
         }
         for ask in play.begin() {
             play.wait_ms(1_000);

@@ -153,7 +153,12 @@ fn following(event: &Event) -> Option<Event> {
         Event::ClipMade { .. } => Some(Event::ClipFailed { line, error: String::new() }),
         Event::ClipFailed { .. } => {
             let origin = Origin { key: Some("a \"key\"".into()), user_id: Some("Zoë".into()), organization_id: None };
-            Some(Event::HumanSpoke { who: "you there".parse().expect("a name"), text: "مرحبا".into(), origin })
+            Some(Event::HumanSpoke {
+                who: "you there".parse().expect("a name"),
+                text: "مرحبا".into(),
+                origin,
+                ask: Some(ask),
+            })
         }
         Event::HumanSpoke { .. } => Some(turn_taken(7, Who::Agent(agent()), None)),
         Event::Decided(_) => Some(Event::Ended { reason: reason::FINAL, notice: Some("fin".into()) }),

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use polylogue_core::{
     Event, Reason,
-    format::{collaboration::reason, discussion::Who},
-    id::{LineId, Seq, SessionId},
+    format::{collaboration::reason, discussion::Who, scene},
+    id::{AskId, LineId, Seq, SessionId},
     projection::Status,
 };
 use tokio::task::JoinSet;
@@ -59,6 +59,42 @@ pub(super) async fn what_waits_for_a_person_is_nobody_s(store: &dyn Store) {
         assert_eq!(store.is_owned(id(1)).await, Ok(is_owned), "at record {head}");
         assert_eq!(store.take_over(HERE, 9).await, Ok(vec![]), "at record {head}");
     }
+}
+
+/// A session that waits for a person until some time is anybody's to go on with from then on.
+pub(super) async fn who_waited_long_enough_goes_on(store: &dyn Store) {
+    both_are_known(store).await;
+    // Two of them are over at once, one is not over for more than a hundred years, and one never.
+    let waits = [(1, Some(0)), (2, Some(u32::MAX)), (3, None), (4, Some(0))];
+    for (n, seconds) in waits {
+        begin(store, id(n), HERE).await;
+        let wait = waited_for(seconds);
+        store.append(id(n), records(1, 200, [wait]), HERE).await.expect("it follows");
+        assert_eq!(status(store, id(n)).await, Status::Waiting);
+    }
+    store.append(id(4), records(2, 300, [waited_for(Some(u32::MAX))]), HERE).await.expect("it waits anew");
+    let taken = store.take_over(THERE, 9).await.expect("a session");
+    assert_eq!(taken, [Owned { session: id(1), head: Seq(2), is_to_stop: false }]);
+    assert_eq!(store.take_over(HERE, 9).await, Ok(vec![]), "somebody sees to it");
+    assert_eq!(store.append(id(1), records(2, 300, [said("late")]), HERE).await, Err(JournalError::Owned));
+
+    // Whoever took it is gone before it could go on with it.
+    store.keep_alive(THERE, Duration::ZERO).await.expect("the same node");
+    assert_eq!(store.take_over(HERE, 9).await.expect("a session").len(), 1);
+    store.append(id(1), records(2, 300, [passed_over()]), HERE).await.expect("it follows");
+    assert_eq!(status(store, id(1)).await, Status::Running);
+    assert_eq!(owned(store, HERE).await, [id(1)]);
+    store.append(id(1), records(3, 400, [waited_for(None)]), HERE).await.expect("it follows");
+    assert_eq!(store.take_over(HERE, 9).await, Ok(vec![]), "it waits however long it takes");
+}
+
+fn waited_for(seconds: Option<u32>) -> Event {
+    Event::decision(scene::Decision::WaitBegun { characters: vec![agent()], seconds })
+}
+
+fn passed_over() -> Event {
+    let ask = AskId { purpose: scene::purpose::ACT, turn: 0, agent: agent(), attempt: 1 };
+    Event::decision(scene::Decision::PassedOver { ask })
 }
 
 pub(super) async fn what_a_node_leaves_is_taken_over_once(store: Arc<dyn Store>) {

@@ -40,6 +40,7 @@ impl Brought {
             Input::AskFailed { .. }
             | Input::ClipFailed { .. }
             | Input::HumanSaid { .. }
+            | Input::Absent(_)
             | Input::Reopened { .. }
             | Input::Proposed { .. }
             | Input::Halted { .. }

@@ -91,6 +91,7 @@ impl Wish {
             | Input::AskFailed { .. }
             | Input::ClipMade { .. }
             | Input::ClipFailed { .. }
+            | Input::Absent(_)
             | Input::Reopened { .. }
             | Input::Halted { .. }
             | Input::ResumePressed { .. } => None,

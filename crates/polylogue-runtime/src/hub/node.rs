@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
-use polylogue_core::{Input, id::SessionId, setup::Change};
+use polylogue_core::{Conversation, Input, id::SessionId, setup::Change};
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, sleep_until, timeout},
@@ -159,8 +159,14 @@ impl Hub {
             self.give_up(owned).await;
             return Ok(false);
         }
-        let resume = Input::ResumePressed { change: Change::default() };
-        self.run_because(conversation, resume, claim).await?;
+        let overdue = overdue(&conversation);
+        if overdue.is_none() && conversation.stage().is_waiting() {
+            // Somebody has spoken in this moment, and others are waited for.
+            self.give_up(owned).await;
+            return Ok(false);
+        }
+        let why = overdue.unwrap_or(Input::ResumePressed { change: Change::default() });
+        self.run_because(conversation, why, claim).await?;
         Ok(true)
     }
 
@@ -203,6 +209,14 @@ impl Hub {
         }
         self.take_up_letters().await
     }
+}
+
+/// That the time of somebody who is waited for is up, where that is all that is waited for. Whether it is, the store has
+/// found by its own clock.
+fn overdue(conversation: &Conversation) -> Option<Input> {
+    let stage = conversation.stage();
+    let mut awaited = conversation.awaited().into_iter().filter(|awaited| awaited.until.is_some());
+    awaited.next().filter(|_| stage.is_waiting()).map(Input::Absent)
 }
 
 /// What a node went on with.

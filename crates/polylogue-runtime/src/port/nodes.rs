@@ -74,7 +74,8 @@ pub trait Nodes: Send + Sync {
     async fn depart(&self, node: NodeId) -> Result<(), JournalError>;
 
     /// Makes the node the owner of sessions that were left, the oldest first: those that have not ended and wait for
-    /// nobody but have no owner who is alive, and those that have ended and whose owner is gone.
+    /// nobody but have no owner who is alive, those that have waited for people until their time was up, and those that
+    /// have ended and whose owner is gone.
     ///
     /// A node that is not alive itself takes over nothing: the others may only seem to be gone as it does.
     ///

@@ -176,7 +176,7 @@ async fn words_are_said_once_though_the_owner_dies_before_it_answers() {
     assert!(next.hub.is_running(id));
 }
 
-fn scene() -> Setup {
+pub(super) fn scene() -> Setup {
     let settings = Settings { max_beats: 4, events: WorldEvents::Off, ..Settings::new("gate", "They wait.") };
     let setup = setup(1);
     let moderator = Agent { name: MODERATOR.parse().unwrap(), ..setup.cast.agents()[0].clone() };
@@ -184,11 +184,11 @@ fn scene() -> Setup {
     Setup { format: FormatSetup::new(settings), cast, ..setup }
 }
 
-fn direction(text: &str) -> format::Decision {
+pub(super) fn direction(text: &str) -> format::Decision {
     Decision::directed(Some(Note { to: None, text: text.into() }), None)
 }
 
-async fn directed(bench: &Bench, id: SessionId) -> usize {
+pub(super) async fn directed(bench: &Bench, id: SessionId) -> usize {
     let records = bench.hub.records(id).await.unwrap();
     let is_direction = |event: &Event| matches!(event.decided::<Decision>(), Some(Decision::Directed { .. }));
     records.iter().filter(|record| is_direction(&record.event)).count()

@@ -66,7 +66,7 @@ impl Rules for FragileRules {
         if self.is_over {
             Wants::End(Reason::COMPLETED)
         } else {
-            Wants::Asks(vec![Place { purpose: ASK, turn: 1, agent }])
+            Wants::asks(vec![Place { purpose: ASK, turn: 1, agent }])
         }
     }
 

@@ -62,9 +62,12 @@ struct SceneFile {
     /// Context and goals
     #[schemars(length(max = 20_000), example = "Bob apologizes to Alice for being late. Alice accepts.")]
     prompt: String,
-    /// Two to five, by the names of their files
+    /// Two to five, by the names of their files, or as people who play them
     #[schemars(length(min = 2, max = 5), example = ["alice", "bob"])]
-    characters: Vec<String>,
+    characters: Vec<SceneCharacter>,
+    /// For how many seconds a person is waited for when everybody else has had their turn; 120 if left out, and with 0
+    /// or `none` however long it takes
+    patience: Option<Patience>,
     /// Who plays the first beat alone
     initial_speaker: Option<String>,
     /// After how many beats it ends at the latest; 50 if left out
@@ -95,6 +98,39 @@ struct SceneFile {
     speech: Option<Switch>,
     /// Characters in Markdown, by their names; those that are not here are the house's own
     agents: Option<BTreeMap<String, String>>,
+}
+
+/// A character that a model plays, by the name of its file, or one that a person plays.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it only describes")]
+enum SceneCharacter {
+    Name(String),
+    Person(PersonOnStage),
+}
+
+/// A person, and the character that they play: without `plays`, one of their own name.
+#[derive(JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "it only describes")]
+struct PersonOnStage {
+    person: String,
+    plays: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it only describes")]
+enum Patience {
+    Seconds(#[schemars(range(max = 604_800))] u32),
+    Unbounded(Unbounded),
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code, reason = "it only describes")]
+enum Unbounded {
+    None,
 }
 
 /// The moderator's model, or both its model and who stands in for it.

@@ -217,7 +217,9 @@ fn discussion(turns: u32) -> Vec<Arc<Record>> {
             Step::Ask(ask) => {
                 Input::Answered { ask: ask.id, answer: Answer { text: "I think so.".into(), ..Answer::default() } }
             }
-            Step::AwaitHuman(who) => Input::HumanSaid { who, text: "And you?".into(), origin: Origin::default() },
+            Step::AwaitHuman(awaited) => {
+                Input::HumanSaid { who: awaited.who, text: "And you?".into(), origin: Origin::default() }
+            }
             other => panic!("nobody expects {other:?}"),
         };
         let events = conversation.on(input).unwrap();

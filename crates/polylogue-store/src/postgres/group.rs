@@ -19,12 +19,13 @@ use crate::batch::{Batch, Close};
 /// Begins sessions. Their node owns them, unless a person is waited for.
 const BEGIN_SESSIONS: &str = "WITH begun AS (
         INSERT INTO sessions (id, format, title, cast_names, story, room, started_at, last_at, head, version, reason,
-                              waiting, owner)
-        SELECT id, format, title, cast_names, story, room, started_at, last_at, head, version, reason, waiting,
+                              waiting, due, owner)
+        SELECT id, format, title, cast_names, story, room, started_at, last_at, head, version, reason, waiting, due,
                CASE WHEN waiting AND reason IS NULL THEN NULL ELSE node END
         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
-                    $9::bigint[], $10::bigint[], $11::text[], $12::boolean[], $13::uuid[])
-             AS b (id, format, title, cast_names, story, room, started_at, last_at, head, version, reason, waiting, node)
+                    $9::bigint[], $10::bigint[], $11::text[], $12::boolean[], $13::bigint[], $14::uuid[])
+             AS b (id, format, title, cast_names, story, room, started_at, last_at, head, version, reason, waiting, due,
+                   node)
         ON CONFLICT (id) DO NOTHING RETURNING id)
     SELECT refuse_append() WHERE (SELECT count(*) FROM begun) <> cardinality($1)";
 
@@ -34,13 +35,14 @@ const ADVANCE_SESSIONS: &str = "WITH moved AS (
         UPDATE sessions AS s SET head = b.head, last_at = b.last_at, version = greatest(s.version, b.version),
             takeovers = CASE WHEN b.is_progress THEN 0 ELSE s.takeovers END,
             stop = s.stop AND NOT b.is_closed, waiting = coalesce(b.waiting, s.waiting),
+            due = CASE WHEN b.waiting IS NULL THEN s.due ELSE b.due END,
             reason = CASE WHEN b.is_closed THEN b.reason ELSE s.reason END,
             owner = CASE WHEN coalesce(b.waiting, s.waiting)
                               AND (CASE WHEN b.is_closed THEN b.reason ELSE s.reason END) IS NULL
                          THEN NULL ELSE b.node END
         FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[], $7::boolean[],
-                    $8::text[], $9::boolean[], $10::uuid[])
-             AS b (id, after, head, last_at, version, is_progress, is_closed, reason, waiting, node)
+                    $8::text[], $9::boolean[], $10::bigint[], $11::uuid[])
+             AS b (id, after, head, last_at, version, is_progress, is_closed, reason, waiting, due, node)
         WHERE s.id = b.id AND s.head = b.after
             AND (s.owner IS NULL OR s.owner = b.node OR s.reason IS NOT NULL
                  OR s.owner NOT IN (SELECT n.id FROM nodes AS n WHERE n.alive_until > clock_timestamp()))
@@ -115,7 +117,8 @@ async fn begin(pipeline: &mut Pipeline<'_>, batches: &[&Batch]) -> Result<(), Pr
                 column(&new, |(batch, _)| value::seq(batch.head)),
                 column(&new, |(batch, start)| version(batch).max(i64::from(start.version))),
                 column(&new, |(batch, _)| reason(batch)),
-                column(&new, |(batch, _)| batch.waiting.unwrap_or(false)),
+                column(&new, |(batch, _)| batch.waiting.is_some_and(|waiting| waiting.is_waiting)),
+                column(&new, |(batch, _)| due(batch)),
                 column(&new, |(batch, _)| value::node(batch.node)),
             ],
         )
@@ -157,7 +160,8 @@ async fn advance(pipeline: &mut Pipeline<'_>, batches: &[&Batch]) -> Result<(), 
                 column(&known, |batch| batch.is_progress),
                 column(&known, |batch| batch.close.is_some()),
                 column(&known, |batch| reason(batch)),
-                column(&known, |batch| batch.waiting),
+                column(&known, |batch| batch.waiting.map(|waiting| waiting.is_waiting)),
+                column(&known, |batch| due(batch)),
                 column(&known, |batch| value::node(batch.node)),
             ],
         )
@@ -215,6 +219,10 @@ fn reason(batch: &Batch) -> Option<String> {
         Some(Close::Ended(reason)) => Some(reason.as_str().to_owned()),
         Some(Close::Reopened { .. }) | None => None,
     }
+}
+
+fn due(batch: &Batch) -> Option<i64> {
+    batch.waiting.and_then(|waiting| waiting.due)
 }
 
 fn version(batch: &Batch) -> i64 {

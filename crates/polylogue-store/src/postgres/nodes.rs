@@ -42,7 +42,7 @@ pub(super) async fn depart(connection: &mut Object, node: NodeId) -> Result<(), 
     Ok(transaction.commit().await?)
 }
 
-/// Sessions that nobody runs, and those that have ended and whose owner is gone before it gave them up. What another
+/// Sessions that nobody runs, those that have waited for people long enough, and those that have ended and whose owner is gone before it gave them up. What another
 /// node is just taking is passed over, so that nodes do not wait for each other.
 pub(super) async fn take_over(connection: &Object, node: NodeId, limit: i64) -> Result<Vec<Owned>, Problem> {
     let take = connection
@@ -51,6 +51,9 @@ pub(super) async fn take_over(connection: &Object, node: NodeId, limit: i64) -> 
                  SELECT id FROM sessions
                  WHERE takeovers < $2
                      AND ((reason IS NULL AND NOT waiting AND owner IS NULL)
+                          OR (due <= extract(epoch FROM clock_timestamp()) * 1000 AND reason IS NULL AND waiting
+                              AND (owner IS NULL
+                                   OR owner NOT IN (SELECT id FROM nodes WHERE alive_until > clock_timestamp())))
                           OR (owner IS NOT NULL AND (reason IS NOT NULL OR NOT waiting)
                               AND owner NOT IN (SELECT id FROM nodes WHERE alive_until > clock_timestamp())))
                      AND NOT EXISTS (SELECT 1 FROM nodes WHERE id = $1 AND alive_until <= clock_timestamp())

@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/3_letters.sql"),
     include_str!("schema/4_room.sql"),
     include_str!("schema/5_quotas.sql"),
+    include_str!("schema/6_due.sql"),
 ];
 
 /// The version that this code reads and writes.

@@ -13,10 +13,13 @@ use crate::list::rows;
 /// The moment by the database's clock, in milliseconds.
 pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/// Sessions that nobody runs, and those that have ended and whose owner is gone before it gave them up; each part has
+/// Sessions that nobody runs, those that have waited for people long enough, and those that have ended and whose owner is gone before it gave them up; each part has
 /// its index. Whether an owner is alive is asked of the table alone: whoever uses this has buried those without a lock.
 const LEFT: &str = "SELECT key, started_at, id FROM sessions
      WHERE reason IS NULL AND waiting = 0 AND takeovers < :most
+         AND (owner IS NULL OR owner NOT IN (SELECT id FROM nodes WHERE alive_until > :now))
+     UNION ALL SELECT key, started_at, id FROM sessions
+     WHERE due <= :now AND reason IS NULL AND waiting = 1 AND takeovers < :most
          AND (owner IS NULL OR owner NOT IN (SELECT id FROM nodes WHERE alive_until > :now))
      UNION ALL SELECT key, started_at, id FROM sessions
      WHERE owner IS NOT NULL AND reason IS NOT NULL AND takeovers < :most

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, Transactio
 use tokio::sync::{mpsc, oneshot};
 
 use super::{failed, locks::Locks, nodes, room, views};
-use crate::batch::{Batch, Close, Start};
+use crate::batch::{Batch, Close, Start, Waiting};
 
 /// How many appends are committed together at most.
 const MAX_GROUP: usize = 4_096;
@@ -151,10 +151,11 @@ fn add(transaction: &Transaction<'_>, locks: &Locks, batch: &Batch) -> rusqlite:
             reopen.execute(params![key, version])?;
         }
     }
-    if let Some(waiting) = batch.waiting {
-        let mut wait =
-            transaction.prepare_cached("UPDATE sessions SET waiting = ?2 WHERE key = ?1 AND waiting <> ?2")?;
-        wait.execute(params![key, waiting])?;
+    if let Some(Waiting { is_waiting, due }) = batch.waiting {
+        let mut wait = transaction.prepare_cached(
+            "UPDATE sessions SET waiting = ?2, due = ?3 WHERE key = ?1 AND (waiting <> ?2 OR due IS NOT ?3)",
+        )?;
+        wait.execute(params![key, is_waiting, due])?;
     }
     if batch.close.is_some() || batch.waiting.is_some() {
         // Nobody has to run what waits for a person. What has ended is owned until its files are made.

@@ -1,6 +1,7 @@
 //! `polylogue sessions`: the recorded conversations.
 
 mod delete;
+mod direct;
 mod export;
 mod fork;
 mod list;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 use polylogue_core::{
     id::{LineId, Seq, SessionId},
     money::Money,
-    setup::{Cast, Change, Limits, Recast},
+    setup::{Agent, Cast, Change, Limits, Recast},
 };
 
 use self::show::Behind;
@@ -76,6 +77,11 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
             engine.hub.fork(id, Seq(at), new_id, change).await?;
             follow(&engine, new_id, Seq::START, view.as_mut()).await
         }
+        Sessions::Direct { id, note, to, event } => {
+            let id = engine.find(&id).await?;
+            let note = fork::note_to(note, to)?;
+            direct::run(common, &engine, id, note, event.as_deref()).await
+        }
         Sessions::Delete { ids, older_than, yes } => {
             let which = match older_than {
                 Some(age) => delete::older_than(&engine, age).await?,
@@ -133,8 +139,12 @@ async fn to_change(
         if price.is_none() && (needs_prices || config.limits.needs_prices()) {
             return Err(agents::unpriced(&model));
         }
-        let is_meant = |name: &str| of_one.is_none_or(|(one, _)| one.eq_ignore_ascii_case(name));
-        let meant = stage.cast().everyone().filter(|agent| is_meant(agent.name.as_str()));
+        // What people play stays theirs, unless their part is named.
+        let is_meant = |agent: &&Agent| match of_one {
+            Some((one, _)) => one.eq_ignore_ascii_case(agent.name.as_str()),
+            None => agent.model.person().is_none(),
+        };
+        let meant = stage.cast().everyone().filter(is_meant);
         recast.extend(meant.map(|agent| Recast {
             agent: agent.name.clone(),
             model: model.clone(),

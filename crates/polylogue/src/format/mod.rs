@@ -13,10 +13,11 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use async_trait::async_trait;
 use clap::Subcommand;
 use polylogue_core::{
-    Conversation, Event, Record, Setup, format as core,
+    Conversation, Event, Record, Setup,
+    format::{self as core, Decision},
     id::{Seq, SessionId},
     line::Line,
-    setup::FormatSetup,
+    setup::{FormatSetup, Note},
 };
 use polylogue_runtime::{
     Listener, Opened,
@@ -114,6 +115,16 @@ pub(crate) trait Format: Sync {
     /// Commands that go on from how a session of it stands, without the name of the program.
     fn next(&self, _conversation: &Conversation) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What a director wants, as the decision of a format that can be directed.
+    fn direction(&self, _note: Option<Note>, _event: Option<&str>) -> Option<Decision> {
+        None
+    }
+
+    /// Whether people who take part speak at the terminal where a session of it runs.
+    fn hears(&self, _conversation: &Conversation) -> bool {
+        false
     }
 
     /// What each of its steps cost, a row each.

@@ -19,18 +19,35 @@ pub(super) struct Keys {
 impl Keys {
     #[cfg(unix)]
     pub(super) fn quiet() -> Keys {
+        Keys::without(LocalModes::ECHOCTL)
+    }
+
+    /// Holds the terminal so that every key is read at once and nothing is written for it: whoever reads them shows
+    /// them. Control keys work as always.
+    #[cfg(unix)]
+    pub(super) fn one_by_one() -> Keys {
+        Keys::without(LocalModes::ECHO | LocalModes::ECHOCTL | LocalModes::ICANON)
+    }
+
+    #[cfg(unix)]
+    fn without(modes: LocalModes) -> Keys {
         // Where standard input is no terminal, nothing is written for its keys.
         let before = if stderr().is_terminal() { tcgetattr(stdin()).ok() } else { None };
         if let Some(before) = &before {
-            let mut quiet = before.clone();
-            quiet.local_modes.remove(LocalModes::ECHOCTL);
-            set(&quiet);
+            let mut held = before.clone();
+            held.local_modes.remove(modes);
+            set(&held);
         }
         Keys { before }
     }
 
     #[cfg(not(unix))]
     pub(super) fn quiet() -> Keys {
+        Keys {}
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn one_by_one() -> Keys {
         Keys {}
     }
 }

@@ -41,6 +41,13 @@ impl StatusLine {
         self.bar.enable_steady_tick(TICK);
     }
 
+    /// From here on it shows what is typed as well.
+    pub(crate) fn take_keys(&mut self) {
+        // The terminal is as before in between, so that this is what it becomes again.
+        self.keys = None;
+        self.keys = Some(Keys::one_by_one());
+    }
+
     /// Shows these lines, each cut to the width that the terminal has now.
     pub(crate) fn show(&self, lines: &[String]) {
         let columns = textwrap::termwidth().saturating_sub(MARGIN);

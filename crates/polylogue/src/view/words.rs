@@ -1,7 +1,7 @@
 //! How a session stands, in the words that all views share.
 
 use polylogue_core::{
-    Conversation, Step,
+    Conversation,
     ledger::Account,
     line::ClipState,
     projection::{Costs, Status, grouped},
@@ -9,12 +9,7 @@ use polylogue_core::{
 
 /// How the session stands, in words.
 pub(crate) fn state(conversation: &Conversation, status: Status) -> String {
-    let awaited = || {
-        conversation.next().into_iter().find_map(|step| match step {
-            Step::AwaitHuman(person) => Some(person),
-            Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
-        })
-    };
+    let awaited = || conversation.awaited().into_iter().next().map(|awaited| awaited.who);
     match (conversation.stage().ended(), status) {
         (Some(reason), _) => format!("ended: {reason}"),
         (None, Status::Waiting) => match awaited() {

@@ -14,6 +14,7 @@ mod discussion;
 mod docs;
 mod doctor;
 mod folder;
+mod forks;
 mod generate;
 mod layout;
 #[cfg(feature = "local")]

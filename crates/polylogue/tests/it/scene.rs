@@ -5,6 +5,7 @@ mod cases;
 mod crash;
 mod examples;
 mod http;
+mod person;
 mod replay;
 
 use std::path::{Path, PathBuf};

@@ -11,6 +11,8 @@ export interface Settings {
   setting?: string;
   initialSpeaker?: string;
   maxBeats: number;
+  /** For how many seconds people are waited for. */
+  patience?: number;
   events?: "auto" | "off" | { at: { beat: number; text: string }[] };
   names?: Record<string, string>;
 }
@@ -52,6 +54,8 @@ export interface Beat {
   /** The lines of it by their ids, and what happened before it. */
   lines: number[];
   silent: { who: string; nonverbal: string[]; seq: number }[];
+  /** People who did not speak while they were waited for. */
+  passedOver: string[];
   /** Whose reply was not in its form, and was understood all the same. */
   salvaged: string[];
   failed: { who: string; why: string }[];
@@ -74,6 +78,8 @@ export interface Scene {
   warnings: string[];
   /** How many lines have their beat. */
   placed: number;
+  /** Whom alone it waits for, and when it goes on without them; nobody where others are asked as well. */
+  waits?: { characters: string[]; until?: number };
 }
 
 type Decision =
@@ -84,6 +90,8 @@ type Decision =
   | { decision: "beat_ended"; beat: number; isCircling?: boolean; moods: Record<string, Mood> }
   | { decision: "beat_begun"; beat: number; notes?: Note[] }
   | { decision: "directed"; note?: Note; event?: string }
+  | { decision: "wait_begun"; characters: string[]; seconds?: number }
+  | { decision: "passed_over"; ask: AskId }
   | { decision: "concluded"; goalAchieved: boolean }
   | { decision: "not_remembered"; character: string; problem: string };
 
@@ -93,6 +101,35 @@ export function settingsOf(story: Story): Settings {
 
 export function sceneOf(story: Story): Scene {
   return story.own as Scene;
+}
+
+function waiting(characters: string[], since: number, seconds?: number): Scene["waits"] {
+  return { characters, until: seconds === undefined ? undefined : since + seconds * 1000 };
+}
+
+/** The person who plays a character, where no model does. */
+export function personOf(story: Story, character: string): string | undefined {
+  const model = story.agents.find(({ name }) => name === character)?.model;
+  return model?.startsWith("person/") ? model.slice("person/".length) : undefined;
+}
+
+/** The characters that people play. */
+export function played(story: Story): string[] {
+  return story.agents.map(({ name }) => name).filter((name) => personOf(story, name) !== undefined);
+}
+
+/** Of those, the ones whose turn it is. */
+export function awaited(story: Story): string[] {
+  const scene = sceneOf(story);
+  const number = next(scene);
+  const { initialSpeaker } = settingsOf(story);
+  const isJudged = story.open.some(({ ask }) => ask.purpose !== "act");
+  const everybody = number === 0 && initialSpeaker !== undefined ? [initialSpeaker] : story.agents.map(({ name }) => name);
+  const beat = scene.beats[number];
+  if (story.ended || isJudged || !beat) return [];
+  const spoke = story.lines.flatMap(({ ask }) => (ask?.turn === number && ask.purpose === "act" ? [ask.agent] : []));
+  const done = new Set([...spoke, ...beat.silent.map(({ who }) => who), ...beat.passedOver]);
+  return played(story).filter((name) => everybody.includes(name) && !done.has(name));
 }
 
 /** How a character is called in the scene. */
@@ -107,7 +144,9 @@ export function begin(story: Story): Scene {
     initialSpeaker === undefined
       ? []
       : [{ to: initialSpeaker, text: `You are ${calledIn(story, initialSpeaker)}. Begin the scene.`, kind: "opening" }];
-  return place(story, change(scene, 0, () => ({ notes: opening })), 0);
+  const begun = place(story, change(scene, 0, () => ({ notes: opening })), 0);
+  const isPerson = initialSpeaker !== undefined && personOf(story, initialSpeaker) !== undefined;
+  return isPerson ? { ...begun, waits: waiting([initialSpeaker], story.startedAt, settingsOf(story).patience) } : begun;
 }
 
 export function apply(story: Story, scene: Scene, entry: Entry): Scene {
@@ -127,13 +166,15 @@ export function apply(story: Story, scene: Scene, entry: Entry): Scene {
     case "forked":
       return { ...scene, maxBeats: entry.change?.maxRounds ?? scene.maxBeats };
     case "scene":
-      return decide(story, scene, entry as unknown as Decision, entry.seq);
+      return decide(story, scene, entry as unknown as Decision, entry);
+    case "human_spoke":
+      return entry.ask ? { ...scene, waits: undefined } : scene;
     default:
       return scene;
   }
 }
 
-function decide(story: Story, scene: Scene, decision: Decision, seq: number): Scene {
+function decide(story: Story, scene: Scene, decision: Decision, { seq, at }: Entry): Scene {
   switch (decision.decision) {
     case "stayed_silent": {
       const silence = { who: decision.ask.agent, nonverbal: decision.nonverbal ?? [], seq };
@@ -163,6 +204,14 @@ function decide(story: Story, scene: Scene, decision: Decision, seq: number): Sc
       if (!note) return scene;
       const told = change(scene, next(scene), (beat) => ({ notes: [...beat.notes, note] }));
       return { ...told, directed: [...told.directed, { seq, note }] };
+    }
+    case "wait_begun": {
+      const { characters, seconds } = decision;
+      return { ...scene, waits: characters.length > 0 ? waiting(characters, at, seconds) : undefined };
+    }
+    case "passed_over": {
+      const passed = change(scene, decision.ask.turn, (beat) => ({ passedOver: [...beat.passedOver, decision.ask.agent] }));
+      return { ...passed, waits: undefined };
     }
     case "concluded":
       return { ...scene, goalAchieved: decision.goalAchieved };
@@ -207,6 +256,7 @@ function after(last: Beat | undefined, number: number): Beat {
     notes: [],
     lines: [],
     silent: [],
+    passedOver: [],
     salvaged: [],
     failed: [],
     isCircling: false,

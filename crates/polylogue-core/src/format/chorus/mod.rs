@@ -398,7 +398,7 @@ impl Rules for Chorus {
         }
         let open = self.seats.iter().filter(|seat| seat.is_open());
         let purpose = Phase::at(self.turn).purpose();
-        Wants::Asks(open.map(|seat| Place { purpose, turn: self.turn, agent: seat.name.clone() }).collect())
+        Wants::asks(open.map(|seat| Place { purpose, turn: self.turn, agent: seat.name.clone() }).collect())
     }
 
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
@@ -431,6 +431,7 @@ impl Rules for Chorus {
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
             Happened::Clipped { line, is_made } => Ok(Reaction::events(self.clipped(stage, line, is_made))),
             Happened::Heard { .. } => Ok(Reaction::default()),
+            Happened::Absent { who } => Err(Rejected::NotPassedOver(who.clone())),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
         }
     }

@@ -246,7 +246,7 @@ impl Rules for Collaboration {
         } else if self.round > self.max_rounds {
             Wants::End(Reason::CAP_REACHED)
         } else {
-            Wants::Asks(vec![Place { purpose: purpose::CONTRIBUTE, turn: self.round, agent: self.speaker.clone() }])
+            Wants::asks(vec![Place { purpose: purpose::CONTRIBUTE, turn: self.round, agent: self.speaker.clone() }])
         }
     }
 
@@ -287,6 +287,7 @@ impl Rules for Collaboration {
             Happened::Answered { ask, text, is_full } => Ok(self.answered(stage, ask, text, is_full)),
             Happened::Failed { .. } => Ok(Reaction::events(self.failed(stage))),
             Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
+            Happened::Absent { who } => Err(Rejected::NotPassedOver(who.clone())),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
         }
     }

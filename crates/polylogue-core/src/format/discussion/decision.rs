@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Participant, Settings};
 use crate::{
-    event::FailureKind,
+    event::{Awaits, FailureKind},
     format::{Decided, Format, Recorded, Remark},
     id::{AgentId, AskId},
     setup::Cast,
@@ -54,12 +54,13 @@ impl Decided for Decision {
         }
     }
 
-    fn awaits_person(&self) -> Option<bool> {
-        match self {
-            Decision::Reseated { participants, .. } => Some(participants.first().is_some_and(Participant::is_person)),
-            Decision::TurnTaken { next, .. } => Some(next.as_ref().is_some_and(|turn| turn.participant.is_person())),
-            Decision::Reasked { .. } | Decision::Noted { .. } => None,
-        }
+    fn awaits_person(&self) -> Option<Awaits> {
+        let is_person = match self {
+            Decision::Reseated { participants, .. } => participants.first().is_some_and(Participant::is_person),
+            Decision::TurnTaken { next, .. } => next.as_ref().is_some_and(|turn| turn.participant.is_person()),
+            Decision::Reasked { .. } | Decision::Noted { .. } => return None,
+        };
+        Some(Awaits::patiently(is_person))
     }
 
     fn remark(&self) -> Option<Remark> {

@@ -328,10 +328,10 @@ impl Rules for Discussion {
     fn wants(&self, _: &Stage) -> Wants {
         match self.turn() {
             None => Wants::End(Reason::COMPLETED),
-            Some(Turn { participant: Participant { who: Who::Person(person), .. }, .. }) => Wants::Await(person),
+            Some(Turn { participant: Participant { who: Who::Person(person), .. }, .. }) => Wants::person(person),
             Some(_) if self.agent_turns >= MAX_TURN_ITERATIONS => Wants::End(Reason::CAP_REACHED),
             Some(Turn { round, participant: Participant { who: Who::Agent(agent), .. }, .. }) => {
-                Wants::Asks(vec![Place { purpose: purpose::DISCUSS, turn: round, agent }])
+                Wants::asks(vec![Place { purpose: purpose::DISCUSS, turn: round, agent }])
             }
         }
     }
@@ -376,6 +376,7 @@ impl Rules for Discussion {
             Happened::Answered { ask, text, .. } => Ok(self.answered(stage, ask, text)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(ask, failure))),
             Happened::Heard { .. } => Ok(Reaction::events(self.taken(None).into_iter().collect())),
+            Happened::Absent { who } => Err(Rejected::NotPassedOver(who.clone())),
             Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(decision) => match decision.open() {
                 Some(Decision::Reseated { participants, cast }) => self.reseat(stage, participants, cast),

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    event::Awaits,
     format::Described,
     id::{AgentId, PersonId},
     line::Speaker,
@@ -122,8 +123,8 @@ impl Described for Settings {
         &self.title
     }
 
-    fn awaits_person(&self) -> bool {
-        self.participants.first().is_some_and(Participant::is_person)
+    fn awaits_person(&self, _: &Cast) -> Awaits {
+        Awaits::patiently(self.participants.first().is_some_and(Participant::is_person))
     }
 
     fn check(&self, cast: &Cast) -> Result<(), BadSetup> {

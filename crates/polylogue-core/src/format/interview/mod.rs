@@ -145,7 +145,7 @@ impl Rules for Interview {
     fn wants(&self, _: &Stage) -> Wants {
         match self.over {
             Some(reason) => Wants::End(reason),
-            None => Wants::Asks(vec![Place { purpose: purpose::EXPLAIN, turn: 1, agent: self.who.clone() }]),
+            None => Wants::asks(vec![Place { purpose: purpose::EXPLAIN, turn: 1, agent: self.who.clone() }]),
         }
     }
 
@@ -173,6 +173,7 @@ impl Rules for Interview {
         match happened {
             Happened::Answered { ask, text, .. } => Ok(self.answered(ask, text)),
             Happened::Failed { .. } | Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
+            Happened::Absent { who } => Err(Rejected::NotPassedOver(who.clone())),
             Happened::Proposed(_) => Err(Rejected::NotForOthers),
         }
     }

@@ -21,6 +21,17 @@ impl Scene {
         let others: Vec<&str> =
             self.players.iter().filter(|other| other.id != player.id).map(|other| &*other.name).collect();
         let (action, problems) = bracket::read(text, &player.name, &others);
+        self.did(stage, ask, action, problems)
+    }
+
+    /// What follows from what a character did.
+    pub(super) fn did(
+        &self,
+        stage: &Stage,
+        ask: &AskId,
+        action: Action,
+        problems: Vec<bracket::Problem>,
+    ) -> Vec<Event> {
         let mut events = Vec::new();
         if !problems.is_empty() {
             events.push(Event::decision(Decision::Salvaged { ask: ask.clone(), problems }));

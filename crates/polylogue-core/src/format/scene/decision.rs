@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Judgement, Mood, Note, Settings, bracket};
 use crate::{
+    event::Awaits,
     format::{Decided, Format, Recorded},
     id::{AgentId, AskId},
     reason::Reason,
@@ -67,6 +68,18 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         event: Option<Arc<str>>,
     },
+    /// Everybody else has had their turn: from here on the beat waits for nobody but the people who play these. Where
+    /// there are none, it waits no more.
+    WaitBegun {
+        characters: Vec<AgentId>,
+        /// For so long; without a number however long it takes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u32>,
+    },
+    /// A person did not speak while they were waited for. To the others, their character says nothing.
+    PassedOver {
+        ask: AskId,
+    },
     Concluded {
         #[serde(deserialize_with = "Reason::known")]
         reason: Reason,
@@ -86,14 +99,24 @@ pub enum Decision {
 
 impl Decided for Decision {
     fn is_consequence(&self) -> bool {
-        !matches!(self, Decision::Directed { .. })
+        !matches!(self, Decision::Directed { .. } | Decision::PassedOver { .. })
     }
 
     fn ask(&self) -> Option<&AskId> {
         match self {
-            Decision::StayedSilent { ask, .. } | Decision::Salvaged { ask, .. } | Decision::Reasked { ask, .. } => {
-                Some(ask)
-            }
+            Decision::StayedSilent { ask, .. }
+            | Decision::Salvaged { ask, .. }
+            | Decision::Reasked { ask, .. }
+            | Decision::PassedOver { ask } => Some(ask),
+            _ => None,
+        }
+    }
+
+    fn awaits_person(&self) -> Option<Awaits> {
+        match self {
+            Decision::WaitBegun { characters, .. } if characters.is_empty() => Some(Awaits::Nobody),
+            Decision::WaitBegun { seconds, .. } => Some(Awaits::People { seconds: *seconds }),
+            Decision::PassedOver { .. } => Some(Awaits::Nobody),
             _ => None,
         }
     }

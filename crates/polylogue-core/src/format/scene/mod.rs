@@ -19,6 +19,7 @@ mod judgement;
 mod mood;
 mod notes;
 mod pace;
+mod person;
 mod player;
 mod recall;
 mod relations;
@@ -50,6 +51,7 @@ pub use self::{
     goal::goal_in,
     judgement::{ArcState, Judgement, OnCharacter, Shift},
     mood::Mood,
+    person::{Cue, MAX_PATIENCE_SECONDS, PATIENCE_SECONDS, Part, cues, part},
     recall::{Budget, recall},
     relations::Relations,
     settings::{AgentMode, Edition, Floor, Scheduled, Settings, TranscriptForm, WorldEvents},
@@ -70,6 +72,7 @@ use crate::{
     setup::{self, BadSetup, Change},
     stage::{Stage, Words},
     step::Rejected,
+    time::Timestamp,
 };
 
 /// The moderator's name in the cast.
@@ -137,6 +140,8 @@ pub struct Scene {
     beats: u32,
     /// How often a person has directed in this beat.
     directions: usize,
+    /// Since when the beat waits for nobody but people.
+    waits_since: Option<Timestamp>,
     over: Option<Reason>,
 }
 
@@ -158,12 +163,14 @@ impl Scene {
             directed: Directed::default(),
             beats: 0,
             directions: 0,
+            waits_since: Some(started.at),
             over: None,
         };
         for text in settings.events.scheduled(0) {
             stage.say(started, Words::of(Speaker::Moderator, kind::EVENT, text));
         }
         scene.begin(stage, 0, settings.opening().as_slice());
+        stage.set_waiting(scene.is_waiting(stage));
         scene
     }
 
@@ -259,11 +266,13 @@ impl Scene {
         }
     }
 
-    fn conclude(&mut self, reason: Reason) {
+    fn conclude(&mut self, stage: &Stage, reason: Reason) {
         self.over = Some(reason);
         let is_played = reason.ending() == Ending::Complete || reason.ending() == Ending::UsedUp;
         let owes = is_played && self.settings.memory && self.settings.story.is_some();
-        self.players.iter_mut().for_each(|player| player.owes_memory = owes);
+        // People remember by themselves.
+        let cast = stage.cast();
+        self.players.iter_mut().for_each(|player| player.owes_memory = owes && cast.person_of(&player.id).is_none());
     }
 
     /// The beat that a scene goes on with that could not go on for want of beats or of anybody to ask.
@@ -330,7 +339,10 @@ impl Scene {
                 self.begin(stage, *beat, notes);
             }
             Decision::Directed { note, .. } => self.direct(stage, note.as_ref()),
-            Decision::Concluded { reason, .. } => self.conclude(*reason),
+            Decision::PassedOver { ask } => self.stand(&ask.agent, Standing::Silent),
+            // When it begins, the record says.
+            Decision::WaitBegun { .. } => {}
+            Decision::Concluded { reason, .. } => self.conclude(stage, *reason),
             Decision::Remembered { character, .. } | Decision::NotRemembered { character, .. } => {
                 if let Some(player) = self.player_mut(character) {
                     player.owes_memory = false;
@@ -357,7 +369,9 @@ impl Scene {
                 };
                 Reaction::events(vec![Event::decision(decision)])
             }
-            _ => Reaction::events(self.acted(stage, ask, text)),
+            _ => Reaction::events(
+                self.acted(stage, ask, text).into_iter().chain(self.wait_after(stage, &ask.agent)).collect(),
+            ),
         }
     }
 
@@ -370,26 +384,27 @@ impl Scene {
             }
             _ => {
                 let text = format!("{} unable to respond", self.settings.name_of(&ask.agent));
-                vec![by_moderator(kind::SYSTEM, text.into(), Some(ask.clone()))]
+                let failed = by_moderator(kind::SYSTEM, text.into(), Some(ask.clone()));
+                [failed].into_iter().chain(self.wait_after(stage, &ask.agent)).collect()
             }
         }
     }
 }
 
 impl Rules for Scene {
-    fn wants(&self, _: &Stage) -> Wants {
+    fn wants(&self, stage: &Stage) -> Wants {
         let place = |purpose, agent: &AgentId| Place { purpose, turn: self.beat, agent: agent.clone() };
         if let Some(reason) = self.over {
             let owing = self.players.iter().filter(|player| player.owes_memory);
             let places: Vec<Place> = owing.map(|player| place(purpose::REMEMBER, &player.id)).collect();
             return if places.is_empty() { Wants::End(reason) } else { Wants::Epilogue(places, reason) };
         }
-        let open = self.players.iter().filter(|player| player.is_open());
-        let places: Vec<Place> = open.map(|player| place(purpose::ACT, &player.id)).collect();
-        if places.is_empty() {
-            return Wants::Asks(vec![place(purpose::JUDGE, &self.director.who)]);
+        match self.open_turns(stage) {
+            (asks, people) if asks.is_empty() && people.is_empty() => {
+                Wants::asks(vec![place(purpose::JUDGE, &self.director.who)])
+            }
+            (asks, people) => Wants::Turns { asks, people },
         }
-        Wants::Asks(places)
     }
 
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
@@ -425,7 +440,9 @@ impl Rules for Scene {
         match happened {
             Happened::Answered { ask, text, is_full } => Ok(self.answered(stage, ask, text, is_full)),
             Happened::Failed { ask, failure } => Ok(Reaction::events(self.failed(stage, ask, failure))),
-            Happened::Heard { .. } | Happened::Clipped { .. } => Ok(Reaction::default()),
+            Happened::Heard { who, text } => Ok(Reaction::events(self.heard(stage, who, text)?)),
+            Happened::Absent { who } => Ok(Reaction::events(self.absent(stage, who)?)),
+            Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(decision) => match decision.open() {
                 Some(Decision::Directed { note, event }) => {
                     Ok(Reaction::events(self.directed(stage, note.as_ref(), event.as_ref())?))
@@ -439,14 +456,18 @@ impl Rules for Scene {
         (ask.purpose == purpose::ACT).then(|| Hearing::new(bracket::words_so_far))
     }
 
-    /// A scene is watched and directed, not taken part in.
-    fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
-        Err(Rejected::NotYourTurn(who.clone()))
+    /// A scene is watched and directed; who plays a character speaks once in a beat.
+    fn may_speak(&self, stage: &Stage, who: &PersonId) -> Result<(), Rejected> {
+        self.turn_of(stage, who).map(|_| ()).ok_or_else(|| Rejected::NotYourTurn(who.clone()))
+    }
+
+    fn turn_of(&self, stage: &Stage, who: &PersonId) -> Option<AskId> {
+        self.turn_of_person(stage, who)
     }
 
     /// What was to happen in the world before the beat that it goes on with.
-    fn goes_on(&self, _: &Stage, change: &Change) -> Vec<Event> {
-        let Some(beat) = self.next_beat(change) else { return Vec::new() };
+    fn goes_on(&self, stage: &Stage, change: &Change) -> Vec<Event> {
+        let Some(beat) = self.next_beat(change) else { return self.wait_again(stage, change).into_iter().collect() };
         let mut events: Vec<Event> =
             self.settings.events.scheduled(beat).map(|text| by_moderator(kind::EVENT, text, None)).collect();
         if !events.is_empty() {
@@ -513,8 +534,17 @@ impl Rules for Scene {
                 (_, Some(ask)) => self.stand(&ask.agent, Standing::Spoke),
                 (_, None) => {}
             },
+            Event::HumanSpoke { text, ask: Some(ask), .. } => {
+                let (form, mode) = (self.in_form(&ask.agent, text), self.settings.agent_mode);
+                if let Some(player) = self.player_mut(&ask.agent) {
+                    player.remember(&form, mode);
+                }
+            }
             Event::Decided(decision) => {
                 if let Some(decision) = decision.open() {
+                    if matches!(decision, Decision::WaitBegun { .. }) {
+                        self.waits_since = Some(record.at);
+                    }
                     self.fold_decision(stage, decision);
                 }
             }
@@ -536,6 +566,7 @@ impl Rules for Scene {
         if !is_asked {
             self.director.look_again();
         }
+        stage.set_waiting(self.is_waiting(stage));
     }
 }
 

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     SceneText,
     follow::{Note, NoteKind},
+    person::{MAX_PATIENCE_SECONDS, begins_with_people},
 };
 use crate::{
     Conversation,
     ask::Text,
+    event::Awaits,
     format::Described,
     id::AgentId,
     setup::{BadSetup, Cast},
@@ -72,6 +74,10 @@ pub struct Settings {
     /// How the characters are called in the scene, where it is not as in the cast.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<AgentId, Arc<str>>,
+    /// For how many seconds a person is waited for when everybody else has had their turn; without a number, however
+    /// long they take. Who plays which character, the cast says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience: Option<u32>,
     /// What each character remembers of earlier scenes: part of its fixed head.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memories: BTreeMap<AgentId, Vec<Arc<str>>>,
@@ -217,7 +223,13 @@ impl Settings {
             names: BTreeMap::new(),
             memories: BTreeMap::new(),
             edition: Edition::NEWEST,
+            patience: None,
         }
+    }
+
+    /// How long people are waited for.
+    pub(super) fn awaits(&self) -> Awaits {
+        Awaits::People { seconds: self.patience }
     }
 
     /// How a character is called in the scene.
@@ -313,10 +325,21 @@ impl Described for Settings {
     fn check(&self, cast: &Cast) -> Result<(), BadSetup> {
         let characters: Vec<AgentId> = cast.agents().iter().map(|agent| agent.name.clone()).collect();
         let mut problems = self.problems(&characters);
+        if cast.agents().iter().all(|agent| agent.model.person().is_some()) {
+            problems.push("A scene needs a character that a model plays".to_owned());
+        }
+        let (patience, most) = (self.patience.unwrap_or(1), MAX_PATIENCE_SECONDS);
+        if !(1..=most).contains(&patience) {
+            problems.push(format!("patience is {patience} seconds: choose from 1 to {most}, or none"));
+        }
         if cast.crew().is_empty() {
             problems.push("A scene needs a moderator".to_owned());
         }
         if problems.is_empty() { Ok(()) } else { Err(BadSetup::Settings(problems)) }
+    }
+
+    fn awaits_person(&self, cast: &Cast) -> Awaits {
+        if begins_with_people(self, cast) { self.awaits() } else { Awaits::Nobody }
     }
 
     fn story(&self) -> Option<&str> {

@@ -7,7 +7,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Conversation, Setup, Step,
+    Conversation, Setup,
     format::{
         Format as _,
         discussion::{DiscussionState, DiscussionStatus, Settings},
@@ -128,10 +128,7 @@ fn speaker(conversation: &Conversation, named: Option<&str>) -> Result<PersonId,
     if let Some(name) = named {
         return name.parse().map_err(|error| Failure::request(format!("{error}")));
     }
-    let awaited = conversation.next().into_iter().find_map(|step| match step {
-        Step::AwaitHuman(person) => Some(person),
-        Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
-    });
+    let awaited = conversation.awaited().into_iter().next().map(|awaited| awaited.who);
     let first = || conversation.stage().cast().people().first().cloned();
     awaited.or_else(first).ok_or_else(|| Failure::request("no person takes part in this discussion"))
 }

@@ -32,6 +32,12 @@ pub(crate) struct Character {
 }
 
 impl Character {
+    /// One of whom nothing is known but the name.
+    pub(crate) fn unwritten(id: AgentId) -> Character {
+        let (persona, model, voice, description, folder) = Default::default();
+        Character { name: shown(id.as_str()), id, persona, model, voice, description, folder }
+    }
+
     pub(crate) fn read(id: AgentId, text: &str, folder: Option<&Path>) -> Result<Character, String> {
         let (front, body) = parted(text);
         let front = front.map(front_matter).unwrap_or_default();

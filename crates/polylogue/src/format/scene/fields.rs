@@ -3,18 +3,22 @@
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use polylogue_core::{
-    format::scene::{AgentMode, Floor, Scheduled, Settings, TranscriptForm, WorldEvents, goal_in},
-    id::AgentId,
+    format::scene::{
+        AgentMode, Floor, MAX_PATIENCE_SECONDS, PATIENCE_SECONDS, Scheduled, Settings, TranscriptForm, WorldEvents,
+        goal_in,
+    },
+    id::{AgentId, PersonId},
     setup::{BadSetup, Cast},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The fields as documents write them; `snake_case` is taken too.
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 21] = [
     "name",
     "prompt",
     "characters",
+    "patience",
     "initialSpeaker",
     "maxBeats",
     "goal",
@@ -34,6 +38,9 @@ const KNOWN: [&str; 20] = [
     "speech",
 ];
 
+/// How the character of a person is called whose name is none.
+const GUEST: &str = "guest";
+
 /// How much of a value is shown where it is wrong.
 const SHOWN_CHARS: usize = 60;
 
@@ -45,6 +52,10 @@ pub(super) struct Fields {
     pub(super) name: String,
     pub(super) prompt: String,
     pub(super) characters: Vec<AgentId>,
+    /// Whom people play, with the person's name.
+    pub(super) people: BTreeMap<AgentId, PersonId>,
+    /// For how many seconds people are waited for; without a number, however long it takes.
+    pub(super) patience: Option<u32>,
     /// Whether the file says who plays, even if it is nobody.
     pub(super) knows_characters: bool,
     pub(super) initial_speaker: Option<AgentId>,
@@ -126,6 +137,7 @@ impl Fields {
             events: self.events.clone(),
             story: text(&self.story),
             memory: self.memory,
+            patience: self.patience,
             names: names.into_iter().filter(|(id, name)| id.as_str() != &**name).collect(),
             ..Settings::new(self.name.as_str(), self.prompt.as_str())
         }
@@ -141,7 +153,7 @@ pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
         let max_beats = Settings::DEFAULT_BEATS;
         return (Fields { name: unreadable(), prompt: unreadable(), max_beats, ..Fields::default() }, vec![problem]);
     };
-    let mut reader = Reader { given: BTreeMap::new(), problems: Vec::new() };
+    let mut reader = Reader { given: BTreeMap::new(), people: BTreeMap::new(), problems: Vec::new() };
     reader.take_up(object);
     let mut fields = Fields {
         name: reader.text("name").unwrap_or(Some(UNREADABLE.to_owned())).unwrap_or_default(),
@@ -165,6 +177,8 @@ pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
         ..Fields::default()
     };
     (fields.characters, fields.knows_characters) = reader.characters();
+    fields.patience = reader.patience();
+    fields.people = std::mem::take(&mut reader.people);
     fields.goal = fields.goal.or_else(|| goal_in(&fields.prompt));
     let memory = reader.switch("memory", "on", "off");
     fields.memory = memory.unwrap_or(fields.story.is_some());
@@ -193,6 +207,7 @@ struct Wrong;
 struct Reader<'a> {
     /// By the names of the documents.
     given: BTreeMap<&'static str, &'a Value>,
+    people: BTreeMap<AgentId, PersonId>,
     problems: Vec<String>,
 }
 
@@ -356,6 +371,7 @@ impl<'a> Reader<'a> {
         for name in names {
             let id = match name {
                 Value::String(name) => self.character(name),
+                Value::Object(fields) => self.part_of_person(fields, name),
                 other => {
                     self.wrong("characters", other, "each as a name");
                     None
@@ -365,6 +381,50 @@ impl<'a> Reader<'a> {
             ids.extend(id);
         }
         if knows_all { (ids, true) } else { (Vec::new(), false) }
+    }
+
+    /// A character that a person plays: of the person's own name, or of another.
+    fn part_of_person(&mut self, fields: &Map<String, Value>, written: &Value) -> Option<AgentId> {
+        let of = |key: &str| fields.get(key).and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+        let is_known = fields.keys().all(|key| ["person", "plays"].contains(&key.as_str()));
+        let (Some(name), true) = (of("person"), is_known && fields.len() == 1 + usize::from(of("plays").is_some()))
+        else {
+            self.wrong("characters", written, "a person as {person: you, plays: bob}");
+            return None;
+        };
+        let who: PersonId = match name.parse() {
+            Ok(who) => who,
+            Err(problem) => {
+                self.problem(format!("{problem}"));
+                return None;
+            }
+        };
+        // Nobody on a stage is called `you`.
+        let own = if Cast::RESERVED.contains(&name.to_lowercase().as_str()) { GUEST } else { name };
+        let id = self.character(of("plays").unwrap_or(own))?;
+        if self.people.values().any(|other| *other == who) {
+            self.problem(format!("`{who}` plays two characters: a person plays one"));
+        }
+        self.people.insert(id.clone(), who);
+        Some(id)
+    }
+
+    /// How long people are waited for.
+    fn patience(&mut self) -> Option<u32> {
+        let usual = (!self.people.is_empty()).then_some(PATIENCE_SECONDS);
+        match self.get("patience") {
+            None => usual,
+            Some(Value::String(word)) if word.eq_ignore_ascii_case("none") => None,
+            Some(value) if value.as_u64() == Some(0) => None,
+            Some(value) => {
+                let seconds = value.as_u64().and_then(|seconds| u32::try_from(seconds).ok());
+                if seconds.is_none_or(|seconds| seconds > MAX_PATIENCE_SECONDS) {
+                    self.wrong("patience", value, format!("seconds up to {MAX_PATIENCE_SECONDS}, or none"));
+                    return usual;
+                }
+                seconds
+            }
+        }
     }
 
     /// A name that can be a file's in the characters' folder, and a participant's.
@@ -458,6 +518,16 @@ mod tests {
             ("transcript", json!(true), false),
             ("initialSpeaker", json!("bob"), true),
             ("characters", json!("bob"), false),
+            ("characters", json!(["alice", {"person": "you"}]), true),
+            ("characters", json!(["alice", {"person": "you", "plays": "bob"}]), true),
+            ("characters", json!(["alice", {"person": 7}]), false),
+            ("characters", json!(["alice", {"plays": "bob"}]), false),
+            ("characters", json!(["alice", {"person": "you", "as": "bob"}]), false),
+            ("patience", json!(30), true),
+            ("patience", json!(0), true),
+            ("patience", json!("none"), true),
+            ("patience", json!(604_801), false),
+            ("patience", json!("long"), false),
             ("end", json!("now"), false),
         ] {
             let mut file = whole.clone();

@@ -7,6 +7,7 @@ mod file;
 mod memory;
 mod outputs;
 mod parts;
+mod player;
 mod setup;
 mod source;
 mod view;
@@ -21,12 +22,12 @@ use async_trait::async_trait;
 use polylogue_core::{
     Conversation, Setup,
     format::{
-        Format as _,
-        scene::{PlayedScene, Settings},
+        Decision, Format as _,
+        scene::{self, PlayedScene, Settings},
     },
     id::Seq,
     line::Line,
-    setup::FormatSetup,
+    setup::{FormatSetup, Note},
 };
 use polylogue_runtime::{
     Listener, Opened,
@@ -136,6 +137,14 @@ impl Format for Scene {
     fn line(&self, style: Style, line: &Line, conversation: &Conversation) -> Option<String> {
         let settings = conversation.stage().setup().format.settings()?;
         Some(view::in_style(style, line, settings, conversation))
+    }
+
+    fn direction(&self, note: Option<Note>, event: Option<&str>) -> Option<Decision> {
+        Some(scene::Decision::directed(note, event))
+    }
+
+    fn hears(&self, conversation: &Conversation) -> bool {
+        !conversation.stage().cast().people().is_empty()
     }
 
     fn next(&self, _: &Conversation) -> Vec<String> {

@@ -1,11 +1,12 @@
 //! Who plays whom: a model for every character, and for the moderator.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use polylogue_core::{
     format::scene::{MODERATOR, STAND_IN},
-    id::AgentId,
-    setup::{Agent, Cast, ModelRef},
+    id::{AgentId, PersonId},
+    money::Price,
+    setup::{Agent, Cast, ModelRef, Sampling},
 };
 use polylogue_providers::resolve::{BUILT_IN, claude_code};
 
@@ -22,7 +23,12 @@ pub(super) struct House<'a> {
 
 impl House<'_> {
     /// The characters and the moderator with their models; or everything that cannot be had.
-    pub(super) fn cast(&self, characters: &[Character], moderator: Option<&Moderator>) -> Result<Cast, Vec<String>> {
+    pub(super) fn cast(
+        &self,
+        characters: &[Character],
+        people: &BTreeMap<AgentId, PersonId>,
+        moderator: Option<&Moderator>,
+    ) -> Result<Cast, Vec<String>> {
         let mut problems: Vec<String> = Vec::new();
         let mut kept = |part: Result<Agent, Failure>| match part {
             Ok(agent) => Some(agent),
@@ -34,13 +40,35 @@ impl House<'_> {
                 None
             }
         };
-        let agents: Vec<Agent> = characters.iter().filter_map(|character| kept(self.part(character))).collect();
+        let agents: Vec<Agent> = characters
+            .iter()
+            .filter_map(|character| match people.get(&character.id) {
+                Some(who) => kept(self.part_of(who, character)),
+                None => kept(self.part(character)),
+            })
+            .collect();
         let crew: Vec<Agent> = self.crew(moderator).into_iter().filter_map(kept).collect();
         if !problems.is_empty() {
             return Err(problems);
         }
-        let cast = Cast::new(agents, Vec::new()).and_then(|cast| cast.with_crew(crew));
+        let cast = Cast::new(agents, people.values().cloned().collect()).and_then(|cast| cast.with_crew(crew));
         cast.map_err(|problem| vec![problem.to_string()])
+    }
+
+    /// The part of a person: no model is asked for it, and nothing is paid.
+    fn part_of(&self, who: &PersonId, character: &Character) -> Result<Agent, Failure> {
+        let table = self.config.agents.get(character.id.as_str());
+        let voice = character.voice.as_deref().or(table.and_then(|table| table.voice.as_deref()));
+        voice.map_or(Ok(()), |voice| agents::known_voice(&character.id, voice, self.config))?;
+        Ok(Agent {
+            name: character.id.clone(),
+            model: ModelRef::of_person(who),
+            persona: character.persona.as_deref().map(Into::into),
+            voice: voice.map(Into::into),
+            sampling: Sampling::default(),
+            price: Some(Price::FREE),
+            is_small: false,
+        })
     }
 
     fn part(&self, character: &Character) -> Result<Agent, Failure> {

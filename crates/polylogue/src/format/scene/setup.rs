@@ -42,7 +42,14 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
     let (fields, mut problems) = fields::read(&wish.file);
     // Where nobody knows who plays, nobody can say whether they are too few.
     let anybody = ["one", "other"].map(|name| name.parse().expect("a good name"));
-    let found: Vec<_> = fields.characters.iter().map(|name| wish.characters.load(name)).collect();
+    let load = |name: &AgentId| match wish.characters.load(name) {
+        // A person knows who they are.
+        Err(missing) if missing.is_missing && fields.people.contains_key(name) => {
+            Ok(Character::unwritten(name.clone()))
+        }
+        loaded => loaded,
+    };
+    let found: Vec<_> = fields.characters.iter().map(load).collect();
     let ids: Vec<AgentId> = fields.characters.iter().zip(&found).map(|(name, found)| id_of(name, found)).collect();
     let names = found.iter().flatten().map(|character| (character.id.clone(), character.name.as_str().into()));
     let settings = fields.settings(&ids, names.collect());
@@ -55,7 +62,14 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
         return Err(not_loaded(&missing));
     }
     let house = parts::House { common, config, engine, origin: wish.origin };
-    let cast = match house.cast(&characters, fields.moderator.as_ref()) {
+    // As their files are called.
+    let people = fields.characters.iter().zip(&characters);
+    let people = people.filter_map(|(name, character)| {
+        let who = fields.people.get(name)?.clone();
+        Some((character.id.clone(), who))
+    });
+    let people = people.collect();
+    let cast = match house.cast(&characters, &people, fields.moderator.as_ref()) {
         Ok(cast) => cast,
         Err(problems) => return Err(invalid(problems, wish.file)),
     };

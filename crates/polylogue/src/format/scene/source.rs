@@ -33,6 +33,8 @@ pub(crate) trait Characters: Sync {
 pub(crate) struct NotLoaded {
     pub(super) character: String,
     pub(super) reason: String,
+    /// Whether nobody has written it down.
+    pub(super) is_missing: bool,
     /// What to do about it, for people.
     pub(super) advice: String,
 }
@@ -111,12 +113,12 @@ fn not_found(name: &AgentId, path: &Path, others: &[String]) -> NotLoaded {
     if let Some(near) = nearest(name.as_str(), others.iter().map(String::as_str)) {
         advice.push_str(&format!(" There is {near}.md."));
     }
-    NotLoaded { character: name.to_string(), reason: "file not found".to_owned(), advice }
+    NotLoaded { character: name.to_string(), reason: "file not found".to_owned(), is_missing: true, advice }
 }
 
 fn unreadable(name: &AgentId, reason: String, place: &str) -> NotLoaded {
     let advice = format!("Character '{name}' cannot be used: {reason}. Look at {place}.");
-    NotLoaded { character: name.to_string(), reason, advice }
+    NotLoaded { character: name.to_string(), reason, is_missing: false, advice }
 }
 
 #[cfg(test)]

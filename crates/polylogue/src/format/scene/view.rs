@@ -15,6 +15,7 @@ use polylogue_core::{
     projection::Costs,
 };
 
+use super::player::Player;
 use crate::{
     output,
     view::{StatusLine, Style, View, clips_in_words, costs_in_words, opening},
@@ -36,6 +37,8 @@ pub(super) struct Scene {
     writing: BTreeSet<AskId>,
     /// Who waits before a model works on it, and for what.
     waiting: BTreeMap<AskId, String>,
+    /// Somebody who plays a character, if they are here.
+    player: Option<Player>,
 }
 
 impl Scene {
@@ -52,6 +55,7 @@ impl Scene {
             thinking: Vec::new(),
             writing: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            player: None,
         }
     }
 
@@ -61,7 +65,9 @@ impl Scene {
             return;
         }
         self.announced = Some(self.beat);
-        let progress = self.progress.map(|progress| format!(" · {progress}% there")).unwrap_or_default();
+        // Who plays does not know how far the moderator thinks that they have come.
+        let progress = self.progress.filter(|_| self.player.is_none());
+        let progress = progress.map(|progress| format!(" · {progress}% there")).unwrap_or_default();
         output::line(self.style.dim(&format!("── beat {}{progress} ──\n", self.beat)));
     }
 
@@ -95,7 +101,13 @@ impl Scene {
             // An event of the world comes before the beat that it belongs to is announced in the journal.
             Decision::BeatEnded { beat, .. } => self.beat = beat + 1,
             Decision::BeatBegun { beat, .. } => self.beat = *beat,
+            Decision::PassedOver { ask } if self.style.is_rich() => {
+                let name = name_of(&ask.agent, conversation).to_owned();
+                self.aside(&format!("{name} says nothing: nobody spoke in time."));
+            }
             Decision::StayedSilent { .. }
+            | Decision::PassedOver { .. }
+            | Decision::WaitBegun { .. }
             | Decision::Salvaged { .. }
             | Decision::Reasked { .. }
             | Decision::Directed { .. }
@@ -128,7 +140,8 @@ impl Scene {
         let doing = if doing.is_empty() { "…".to_owned() } else { doing.join(" · ") };
         let costs = costs_in_words(&Costs::of(conversation));
         let status = format!("{doing} · beat {} of at most {} · {costs}", self.beat, settings.max_beats);
-        self.status.show(&[status]);
+        let prompt = self.player.as_ref().and_then(|player| player.prompt(conversation, self.style));
+        self.status.show(&[status].into_iter().chain(prompt).collect::<Vec<_>>());
     }
 }
 
@@ -148,6 +161,25 @@ impl View for Scene {
         if !has_past {
             output::line(self.heading(settings, conversation));
         }
+        if let Some(player) = &mut self.player {
+            if player.has_keys() {
+                self.status.take_keys();
+            }
+            player.introduce(conversation, self.style);
+            player.tell_notes(conversation, self.style);
+        }
+        self.show_status(conversation);
+    }
+
+    fn seat(&mut self, has_keys: bool) {
+        self.player = Some(Player::new(has_keys));
+    }
+
+    fn typed(&mut self, draft: &str, conversation: &Conversation) {
+        if let Some(player) = &mut self.player {
+            player.typed(draft);
+        }
+        self.show_status(conversation);
     }
 
     fn record(&mut self, record: &Record, conversation: &Conversation) {
@@ -181,6 +213,9 @@ impl View for Scene {
         self.shown_lines = lines.len();
         for line in &new {
             self.show(line, conversation);
+        }
+        if let Some(player) = &mut self.player {
+            player.tell_notes(conversation, self.style);
         }
         self.show_status(conversation);
     }

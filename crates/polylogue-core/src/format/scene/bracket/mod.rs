@@ -20,6 +20,7 @@ mod items;
 mod lenient;
 mod object;
 mod partial;
+mod plain;
 mod problem;
 mod render;
 mod scan;
@@ -30,6 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) use partial::words_so_far;
+pub(super) use plain::read_plain;
 pub use problem::Problem;
 pub use render::NotCanonical;
 

@@ -108,7 +108,8 @@ impl Log {
             Event::Resumed { .. } => self.line(at, "resumed", ""),
             Event::Forked { from, at: seq, .. } => self.line(at, "forked", format!("from {from} at record {seq}")),
             Event::Ended { reason, .. } => self.line(at, "END", reason.as_str()),
-            Event::Started { .. } | Event::HumanSpoke { .. } => {}
+            Event::HumanSpoke { who, text, .. } => self.line(at, "person", format!("{who} wrote\n{text}")),
+            Event::Started { .. } => {}
         }
     }
 
@@ -118,6 +119,16 @@ impl Log {
                 let acts: Vec<String> = nonverbal.iter().map(|act| format!(" *{act}*")).collect();
                 let text = format!("{}{}", self.name(&ask.agent), acts.concat());
                 self.line(at, "SILENT", text);
+            }
+            Decision::WaitBegun { characters, seconds } => {
+                let names: Vec<String> = characters.iter().map(|character| self.name(character)).collect();
+                let names = if names.is_empty() { "nobody any more".to_owned() } else { names.join(", ") };
+                let bound = seconds.map_or("however long it takes".to_owned(), |seconds| format!("for {seconds} s"));
+                self.line(at, "waits", format!("for {names}, {bound}"));
+            }
+            Decision::PassedOver { ask } => {
+                let name = self.name(&ask.agent);
+                self.line(at, "SILENT", format!("{name}, who was passed over"));
             }
             Decision::Salvaged { ask, problems } => {
                 let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -31,6 +31,8 @@ pub struct Beat {
     /// What was said and done in it, and what happened before it.
     pub lines: Vec<LineId>,
     pub silent: Vec<Silence>,
+    /// People who did not speak while they were waited for.
+    pub passed_over: Vec<AgentId>,
     /// Who could not be reached, and why.
     pub failed: Vec<(AgentId, String)>,
     pub judgement: Option<Judgement>,
@@ -85,6 +87,7 @@ impl PlayedScene {
                 notes: Vec::new(),
                 lines: Vec::new(),
                 silent: Vec::new(),
+                passed_over: Vec::new(),
                 failed: Vec::new(),
                 judgement: None,
                 unjudged: None,
@@ -158,6 +161,7 @@ impl PlayedScene {
                 let silence = Silence { who: ask.agent.clone(), nonverbal: nonverbal.clone() };
                 self.beat(ask.turn).silent.push(silence);
             }
+            Decision::PassedOver { ask } => self.beat(ask.turn).passed_over.push(ask.agent.clone()),
             Decision::Judged { beat, judgement } => {
                 let beat = self.beat(*beat);
                 judgement.relations.iter().for_each(|shift| beat.relations.shift(shift));
@@ -187,7 +191,10 @@ impl PlayedScene {
             Decision::NotRemembered { character, problem } => {
                 self.warnings.push(format!("{} remembers nothing of it: {problem}", self.name_of(character)));
             }
-            Decision::Salvaged { .. } | Decision::Reasked { .. } | Decision::Remembered { .. } => {}
+            Decision::Salvaged { .. }
+            | Decision::Reasked { .. }
+            | Decision::WaitBegun { .. }
+            | Decision::Remembered { .. } => {}
         }
     }
 
