@@ -1,6 +1,6 @@
 //! The transcript as people read it.
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use crate::{
     Conversation,
@@ -42,6 +42,15 @@ fn written(conversation: &Conversation, mark: &str, block: impl Fn(&Line) -> Str
         let _ = write!(text, "\n[Not readable here, written by a newer Polylogue: {what}]\n");
     }
     text
+}
+
+/// What the file with a session's result is called, among the files of the session.
+pub const RESULT_FILE: &str = "result.md";
+
+/// What was made in the session, where that is a text of its own and it is finished: the work itself, without what
+/// was said on the way to it.
+pub fn result(conversation: &Conversation) -> Option<Arc<str>> {
+    conversation.stage().setup().format.result(conversation)
 }
 
 /// A speaker with whom the line is for.

@@ -167,6 +167,7 @@ pub(super) fn setup(beats: u32, characters: usize, mode: AgentMode, model: &Mode
         memory: false,
         names: BTreeMap::new(),
         memories: BTreeMap::new(),
+        feelings: Default::default(),
     };
     Ok(Setup {
         id: engine::new_session_id()?,
