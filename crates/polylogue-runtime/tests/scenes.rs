@@ -178,6 +178,7 @@ fn set_up(seed: u64) -> Setup {
         memory: chance.bool(),
         names: BTreeMap::new(),
         memories: BTreeMap::new(),
+        feelings: Default::default(),
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();
     // Most have all the time they want, some run out of it.

@@ -31,6 +31,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
         memory: false,
         names: names.iter().map(|name| (name.parse().unwrap(), capital(name))).collect(),
         memories: Default::default(),
+        feelings: Default::default(),
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();
     Setup {

@@ -192,6 +192,7 @@ fn scene() -> Setup {
         memory: false,
         names: BTreeMap::new(),
         memories: BTreeMap::new(),
+        feelings: Default::default(),
     };
     let setup = setup(1);
     let moderator = Agent { name: MODERATOR.parse().unwrap(), ..setup.cast.agents()[0].clone() };

@@ -10,6 +10,7 @@ pub mod bracket;
 mod decision;
 mod direct;
 mod director;
+mod feelings;
 mod follow;
 mod grammar;
 mod judge;
@@ -22,6 +23,7 @@ mod relations;
 mod repetition;
 mod settings;
 mod small;
+mod story;
 mod told;
 mod view;
 mod vocabulary;
@@ -40,12 +42,14 @@ use self::{
 };
 pub use self::{
     decision::Decision,
+    feelings::{Bond, Feelings, Left, carried_over},
     follow::{Note, NoteKind},
     judgement::{ArcState, Judgement, OnCharacter, Shift},
     mood::Mood,
     recall::{Budget, recall},
     relations::Relations,
     settings::{AgentMode, Scheduled, Settings, WorldEvents},
+    story::{Standing as StoryStanding, Story, StoryBond, StoryMemory, StoryMood, StoryScene, left},
     view::{
         Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
         SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, read_transcript, titled,
@@ -129,7 +133,7 @@ impl Scene {
             players: stage.cast().agents().iter().map(|agent| Player::new(agent, settings)).collect(),
             director: Director::new(settings, stage.cast()),
             pace: Pace::default(),
-            relations: Relations::default(),
+            relations: settings.feelings.relations(),
             arcs: BTreeMap::new(),
             beats: 0,
             directions: 0,

@@ -82,7 +82,7 @@ impl Player {
             felt: None,
             standing: Standing::Out,
             noted: Vec::new(),
-            mood: Mood::default(),
+            mood: settings.feelings.mood_of(&agent.name),
             owes_memory: false,
         }
     }

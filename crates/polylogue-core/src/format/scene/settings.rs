@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    SceneText,
+    Feelings, SceneText,
     follow::{Note, NoteKind},
 };
 use crate::{
@@ -55,6 +55,9 @@ pub struct Settings {
     /// What each character remembers of earlier scenes: part of its fixed head.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memories: BTreeMap<AgentId, Vec<Arc<str>>>,
+    /// What they feel when the scene begins: what earlier scenes have left.
+    #[serde(default, skip_serializing_if = "Feelings::is_empty")]
+    pub feelings: Feelings,
 }
 
 fn default_beats() -> u32 {

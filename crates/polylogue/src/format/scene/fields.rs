@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use polylogue_core::{
-    format::scene::{AgentMode, Scheduled, Settings, WorldEvents},
+    format::scene::{AgentMode, Feelings, Scheduled, Settings, WorldEvents},
     id::AgentId,
     setup::{BadSetup, Cast},
 };
@@ -112,6 +112,7 @@ impl Fields {
             memory: self.memory,
             names: names.into_iter().filter(|(id, name)| id.as_str() != &**name).collect(),
             memories: BTreeMap::new(),
+            feelings: Feelings::default(),
         }
     }
 }
