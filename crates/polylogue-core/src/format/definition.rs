@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Conversation,
     event::Record,
+    id::AgentId,
     line::LineKind,
     purpose::Purpose,
     reason::Reason,
@@ -68,6 +69,11 @@ pub trait Described: fmt::Debug + Send + Sync {
 
     /// What was made in the session, where that is a text of its own and it is finished.
     fn result(&self, _conversation: &Conversation) -> Option<Arc<str>> {
+        None
+    }
+
+    /// How people who read it call an agent, where that is not its name in the cast.
+    fn called(&self, _agent: &AgentId) -> Option<&str> {
         None
     }
 

@@ -69,7 +69,8 @@ impl Known {
 const LANGUAGES: &[Known] = &[
     Known::new("en", "English", &["englisch", "anglais", "inglés"]).told_by(
         "the and of to is that it was for with his her she he they are not you this has have but from at who when what \
-         their be by an as on will would which must",
+         their be by an as on will would which must about into there do does did can could should been were had them him \
+         if so just out up or",
         "",
     ),
     Known::new("de", "German", &["deutsch"]).told_by(
@@ -117,7 +118,8 @@ const LANGUAGES: &[Known] = &[
          hendes efter hvad der",
         "",
     ),
-    Known::new("nb", "Norwegian", &["norsk", "norwegisch", "bokmål", "no"]).told_by("og å ikke jeg hva deg meg hun", ""),
+    Known::new("nb", "Norwegian", &["norsk", "norwegisch", "bokmål", "no"])
+        .told_by("og å ikke jeg hva deg meg hun", ""),
     Known::new("fi", "Finnish", &["suomi", "finnisch"])
         .told_by("ja on ei se että hän minä sinä me te he mutta kun niin myös oli ovat mitä joka tämä kuin", ""),
     Known::new("cs", "Czech", &["čeština", "cestina", "tschechisch"])

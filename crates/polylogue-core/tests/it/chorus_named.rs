@@ -4,7 +4,7 @@ use polylogue_core::{
     Setup,
     format::chorus::{Persona, Settings, SlotId, kind, purpose},
     line::Speaker,
-    projection::request_behind,
+    projection::{markdown, plain_text, request_behind},
     setup::{Agent, BadSetup, Cast},
 };
 
@@ -127,4 +127,13 @@ fn names_are_one_voices_own() {
         settings(&mut setup).slots[0].name = Some(name.into());
         assert!(matches!(setup.check(), Err(BadSetup::Settings(_))), "{name}");
     }
+}
+
+#[test]
+fn a_transcript_calls_them_by_their_names() {
+    let play = played(named(false));
+    let text = plain_text(&play.conversation);
+    assert!(text.starts_with("Chorus between Hendrik (script/test.yaml) and Noor (script/test.yaml)"), "{text}");
+    assert!(text.contains("\nNoor to Hendrik: Hendrik, number 2 doubts that.\n"), "{text}");
+    assert!(markdown(&play.conversation).contains("\n**Hendrik to Noor:** Noor, who nurses you?\n"));
 }

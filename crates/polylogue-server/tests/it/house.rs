@@ -330,6 +330,7 @@ impl TestHouse {
                 .map(|slot_id| SlotRequest {
                     slot_id,
                     agent_id: format!("agent-{slot_id}"),
+                    name: None,
                     persona: None,
                     voice: None,
                 })

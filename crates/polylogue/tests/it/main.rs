@@ -15,6 +15,7 @@ mod docs;
 mod doctor;
 mod folder;
 mod generate;
+mod languages;
 mod layout;
 #[cfg(feature = "local")]
 mod local;
@@ -26,11 +27,13 @@ mod ollama;
 mod osc;
 mod owners;
 mod postgres;
+mod result;
 mod room;
 mod scene;
 mod server;
 mod sessions;
 mod stage;
+mod story;
 mod templates;
 #[cfg(unix)]
 mod terminal;

@@ -168,6 +168,10 @@ impl Described for Settings {
         self.check_voices()
     }
 
+    fn called(&self, agent: &AgentId) -> Option<&str> {
+        self.slots.iter().find(|slot| slot.slot_id.agent() == *agent)?.name.as_deref()
+    }
+
     fn artifacts(&self, conversation: &Conversation) -> Vec<String> {
         vec![Manifest::path(conversation.stage().setup().id)]
     }

@@ -98,7 +98,7 @@ impl Director {
             prompt => &settings.prompt,
             goal => &settings.goal,
             setting => &settings.setting,
-            language => &settings.language,
+            language => settings.spoken_language(),
             schema => self.shape.schema().to_string(),
         }
     }

@@ -23,6 +23,7 @@ mod relations;
 mod repetition;
 mod settings;
 mod small;
+mod stock;
 mod story;
 mod told;
 mod view;
@@ -372,7 +373,8 @@ impl Rules for Scene {
         templates.try_render("scene_again.j2", &context! { problem => "problem" })?;
         small::try_templates(templates, player, stage, settings)?;
         let lines: [&str; 0] = [];
-        let memory = context! { name => &player.name, scene => &settings.name, lines => lines };
+        let language = settings.spoken_language();
+        let memory = context! { name => &player.name, scene => &settings.name, lines => lines, language };
         templates.try_render("scene_memory.j2", &memory).map(|_| ())
     }
 

@@ -96,7 +96,7 @@ impl Player {
             prompt => &settings.prompt,
             goal => &settings.goal,
             setting => &settings.setting,
-            language => &settings.language,
+            language => settings.spoken_language(),
             memories => settings.memories.get(&agent.name),
         }
     }
@@ -205,7 +205,8 @@ impl Player {
             return small::remember(self, stage, settings, agent);
         }
         let lines = self.told(stage.transcript().lines(), self.heard, settings, NOW);
-        let variables = context! { name => &self.name, scene => &settings.name, lines => lines };
+        let language = settings.spoken_language();
+        let variables = context! { name => &self.name, scene => &settings.name, lines => lines, language };
         self.ask_with(stage, settings, agent, stage.templates().render("scene_memory.j2", &variables))
     }
 

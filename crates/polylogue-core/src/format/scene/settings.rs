@@ -14,6 +14,7 @@ use crate::{
     format::Described,
     id::AgentId,
     setup::{BadSetup, Cast},
+    text::language::Language,
 };
 
 /// What a scene is set up with. The characters are the agents of the cast, in its order.
@@ -30,7 +31,7 @@ pub struct Settings {
     pub goal: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<Arc<str>>,
-    /// The language that the characters speak.
+    /// The language that the characters speak: a code, or in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Arc<str>>,
     /// Who plays the first beat alone; without one, everybody plays it.
@@ -115,6 +116,20 @@ impl Settings {
     /// How a character is called in the scene.
     pub fn name_of<'a>(&'a self, agent: &'a AgentId) -> &'a str {
         self.names.get(agent).map_or(agent.as_str(), |name| name)
+    }
+
+    /// The language that is to be named wherever something is to be said in it: none where that goes without saying.
+    pub(super) fn spoken_language(&self) -> Option<&str> {
+        let written = self.language.as_deref().filter(|language| !language.trim().is_empty())?;
+        (Language::named(written) != Some(Language::ENGLISH)).then(|| Language::in_words(written))
+    }
+
+    /// The language that a scene is written in, where it does not say it: that of its prompt, else of its characters.
+    pub fn found_language<'a>(&self, personas: impl IntoIterator<Item = &'a str>) -> Option<Language> {
+        let told = [Some(&self.prompt), self.goal.as_ref(), self.setting.as_ref()];
+        let told: Vec<&str> = told.into_iter().flatten().map(|text| &**text).collect();
+        let personas: Vec<&str> = personas.into_iter().collect();
+        Language::of(&told.join("\n")).or_else(|| Language::of(&personas.join("\n")))
     }
 
     /// What the initial speaker is told.
