@@ -106,7 +106,11 @@ impl S3 {
         if bytes > MAX_BYTES {
             return Err(ArtifactError::too_large(bytes, MAX_BYTES));
         }
-        let kind = if path.as_str().ends_with(".json") { "application/json" } else { "audio/wav" };
+        let kind = match path.as_str().rsplit('.').next() {
+            Some("json") => "application/json",
+            Some("md") => "text/markdown; charset=utf-8",
+            _ => "audio/wav",
+        };
         let attributes = Attributes::from_iter([(Attribute::ContentType, kind)]);
         let options = PutOptions { mode, attributes, ..PutOptions::default() };
         let key = self.key(path)?;

@@ -375,11 +375,17 @@ fn is_alive(nodes: &BTreeMap<NodeId, Instant>, node: NodeId) -> bool {
 
 #[async_trait]
 impl Memories for MemoryJournal {
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+    async fn memories(
+        &self,
+        agent: Option<&AgentId>,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
         let kept = self.lock();
         let mut found: Vec<Memory> = kept.sessions.values().flat_map(|session| memories(&session.records)).collect();
         found.retain(|memory| {
-            let is_theirs = memory.agent == *agent && story.is_none_or(|story| *memory.story == *story);
+            let is_theirs =
+                agent.is_none_or(|agent| memory.agent == *agent) && story.is_none_or(|story| *memory.story == *story);
             is_theirs && !kept.forgotten.contains(&(memory.session, memory.seq))
         });
         found.sort_by_key(|memory| (memory.at, memory.session, memory.seq));

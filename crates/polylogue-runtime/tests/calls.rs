@@ -86,7 +86,7 @@ fn chorus_of_six() -> Setup {
     let ids: Vec<SlotId> = (1..=6).map(|slot| slot.try_into().unwrap()).collect();
     let one = setup(1);
     let agent = |id: &SlotId| Agent { name: id.agent(), ..one.cast.agents()[0].clone() };
-    let slots = ids.iter().map(|id| Slot { slot_id: *id, agent_id: id.agent() }).collect();
+    let slots = ids.iter().map(|id| Slot { slot_id: *id, agent_id: id.agent(), name: None }).collect();
     let voices = vec![VoiceProfile { name: "playful".into(), description: "lively".into() }];
     Setup {
         format: FormatSetup::new(chorus::Settings { message: "What is a home?".into(), slots, voices }),

@@ -158,7 +158,7 @@ fn chorus_of_six() -> Setup {
     let agents = slots.iter().map(|slot| Agent { name: slot.agent(), ..agent.clone() }).collect();
     let settings = chorus::Settings {
         message: "What is a home?".into(),
-        slots: slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent() }).collect(),
+        slots: slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent(), name: None }).collect(),
         voices: vec![VoiceProfile { name: "plain".into(), description: "plain".into() }],
     };
     Setup { format: FormatSetup::new(settings), cast: Cast::new(agents, base.cast.people().to_vec()).unwrap(), ..base }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{Router, http::HeaderValue, middleware};
 use polylogue_runtime::{
     Hub,
-    port::{Artifacts, Journal, Rooms, Store},
+    port::{Artifacts, Journal, Memories, Rooms, Store},
 };
 use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
@@ -25,6 +25,7 @@ pub struct App {
     pub(crate) hub: Hub,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) rooms: Arc<dyn Rooms>,
+    pub(crate) memories: Arc<dyn Memories>,
     pub(crate) artifacts: Arc<dyn Artifacts>,
     pub(crate) house: Arc<dyn House>,
     pub(crate) settings: Arc<Settings>,
@@ -50,7 +51,8 @@ impl App {
         App {
             hub,
             journal: store.clone(),
-            rooms: store,
+            rooms: store.clone(),
+            memories: store,
             artifacts,
             house,
             settings: Arc::new(settings),

@@ -57,6 +57,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(sessions::fork))
         .routes(routes!(sessions::resume))
         .routes(routes!(sessions::transcript))
+        .routes(routes!(sessions::result))
         .routes(routes!(catalog::agents))
         .routes(routes!(catalog::voices))
         .routes(routes!(catalog::models))

@@ -200,7 +200,8 @@ impl Copy<'_> {
         for memory in std::mem::take(&mut self.memories) {
             let whose = (memory.agent, memory.story);
             if !told.contains_key(&whose) {
-                let kept = self.from.memories(&whose.0, Some(&whose.1), usize::MAX).await.map_err(CopyError::From)?;
+                let kept =
+                    self.from.memories(Some(&whose.0), Some(&whose.1), usize::MAX).await.map_err(CopyError::From)?;
                 told.insert(whose.clone(), kept.iter().map(|memory| (memory.session, memory.seq)).collect());
             }
             let place = (memory.session, memory.seq);

@@ -221,11 +221,16 @@ impl Quotas for PostgresJournal {
 
 #[async_trait]
 impl Memories for PostgresJournal {
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
-        let (agent, story) = (agent.clone(), story.map(str::to_owned));
+    async fn memories(
+        &self,
+        agent: Option<&AgentId>,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        let (agent, story) = (agent.cloned(), story.map(str::to_owned));
 
         self.with(move |connection| {
-            Box::pin(async move { memories::read(connection, &agent, story.as_deref(), limit).await })
+            Box::pin(async move { memories::read(connection, agent.as_ref(), story.as_deref(), limit).await })
         })
         .await
     }

@@ -231,9 +231,14 @@ impl Quotas for SqliteJournal {
 
 #[async_trait]
 impl Memories for SqliteJournal {
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
-        let (agent, story) = (agent.clone(), story.map(str::to_owned));
-        self.readers.with(move |connection| memories::read(connection, &agent, story.as_deref(), limit)).await
+    async fn memories(
+        &self,
+        agent: Option<&AgentId>,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
+        let (agent, story) = (agent.cloned(), story.map(str::to_owned));
+        self.readers.with(move |connection| memories::read(connection, agent.as_ref(), story.as_deref(), limit)).await
     }
 
     async fn forget(&self, places: Vec<(SessionId, Seq)>) -> Result<(), JournalError> {

@@ -196,7 +196,12 @@ impl Quotas for FromDisk {
 
 #[async_trait]
 impl Memories for FromDisk {
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+    async fn memories(
+        &self,
+        agent: Option<&AgentId>,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
         self.reopened().await.memories(agent, story, limit).await
     }
 

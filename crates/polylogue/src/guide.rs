@@ -3,7 +3,11 @@
 
 use std::io::{IsTerminal, stdout};
 
-use polylogue_core::{Conversation, Ending, Reason, line::ClipState, projection::Outcome};
+use polylogue_core::{
+    Conversation, Ending, Reason,
+    line::ClipState,
+    projection::{self, Outcome, RESULT_FILE},
+};
 
 use crate::{
     args::Common,
@@ -58,6 +62,9 @@ impl Guide {
         let has_files = !Outcome::of(conversation).artifacts.is_empty();
         if let Some(place) = artifacts::place(&self.artifacts, conversation.stage().setup().id, has_files) {
             output::line(style.remark(&format!("files: {place}")));
+            if projection::result(conversation).is_some() {
+                output::line(style.remark(&format!("the result is in {place}/{RESULT_FILE}")));
+            }
         }
         let complete = |command: &String| {
             let flags = if is_reading(command) { &self.reading_flags } else { &self.flags };

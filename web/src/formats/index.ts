@@ -26,6 +26,8 @@ export interface Format {
   counter?(story: Story): string | undefined;
   /** Why it has ended, in words. In a list nothing more than the reason is known. */
   ending?(story: Story | undefined, reason: string): string | undefined;
+  /** Whether it has come to a finished work that can be had as a file. */
+  hasResult?(story: Story): boolean;
   /** What stands for an agent in a circle, where it is not the first letter of its name. */
   initialOf?(agent: string): string | undefined;
   /** Its place on the page, where people can begin one. */

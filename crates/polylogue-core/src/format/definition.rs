@@ -1,6 +1,6 @@
 //! What a format is made of, and how the registry holds it.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Conversation,
     event::{Awaits, Record},
-    id::SessionId,
+    id::AgentId,
     line::LineKind,
     purpose::Purpose,
     reason::Reason,
@@ -64,9 +64,19 @@ pub trait Described: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Files besides the clips that a session leaves when it ends, relative to the artifacts folder.
-    fn artifacts(&self, _session: SessionId) -> Vec<String> {
+    /// Files besides the clips that a session that has ended leaves, relative to the artifacts folder.
+    fn artifacts(&self, _conversation: &Conversation) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What was made in the session, where that is a text of its own and it is finished.
+    fn result(&self, _conversation: &Conversation) -> Option<Arc<str>> {
+        None
+    }
+
+    /// How people who read it call an agent, where that is not its name in the cast.
+    fn called(&self, _agent: &AgentId) -> Option<&str> {
+        None
     }
 
     /// What a transcript is headed with, where the usual heading would not be true.

@@ -12,5 +12,5 @@ pub use captions::{srt, vtt};
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_at, request_behind};
 pub use outcome::{AgentCosts, Costs, Outcome, OutcomeLine, Status};
-pub use text::{grouped, markdown, plain_text};
+pub use text::{RESULT_FILE, grouped, markdown, plain_text, result};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

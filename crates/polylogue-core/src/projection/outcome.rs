@@ -259,7 +259,7 @@ impl OutcomeLine {
 fn artifacts(conversation: &Conversation) -> Vec<String> {
     let stage = conversation.stage();
     let clips = stage.transcript().lines().iter().filter_map(audio_path);
-    let files = stage.ended().map(|_| stage.setup().format.artifacts(stage.setup().id)).unwrap_or_default();
+    let files = stage.ended().map(|_| stage.setup().format.artifacts(conversation)).unwrap_or_default();
     clips.chain(files).collect()
 }
 

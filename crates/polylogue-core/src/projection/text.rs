@@ -1,10 +1,11 @@
 //! The transcript as people read it.
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use crate::{
     Conversation,
-    line::{Line, LineForm},
+    id::AgentId,
+    line::{Line, LineForm, Speaker},
     setup::Agent,
 };
 
@@ -14,8 +15,8 @@ pub fn plain_text(conversation: &Conversation) -> String {
         return text;
     }
     written(conversation, "", |line| match line.kind.form() {
-        LineForm::Words => format!("{}: {}", addressed(line), line.text),
-        LineForm::Act => format!("{} *{}*", line.speaker, line.text),
+        LineForm::Words => format!("{}: {}", addressed(conversation, line), line.text),
+        LineForm::Act => format!("{} *{}*", speaker(conversation, line), line.text),
         LineForm::Direction => format!("[{}]", directed(line)),
         LineForm::Aside(heading) => format!("[{heading}: {}]", line.text),
     })
@@ -26,8 +27,8 @@ pub fn markdown(conversation: &Conversation) -> String {
         return text;
     }
     written(conversation, "# ", |line| match line.kind.form() {
-        LineForm::Words => format!("**{}:** {}", addressed(line), line.text),
-        LineForm::Act => format!("**{}** *{}*", line.speaker, line.text),
+        LineForm::Words => format!("**{}:** {}", addressed(conversation, line), line.text),
+        LineForm::Act => format!("**{}** *{}*", speaker(conversation, line), line.text),
         LineForm::Direction => format!("> {}", directed(line).replace('\n', "\n> ")),
         LineForm::Aside(_) => format!("> *{}*", line.text),
     })
@@ -44,12 +45,34 @@ fn written(conversation: &Conversation, mark: &str, block: impl Fn(&Line) -> Str
     text
 }
 
+/// What the file with a session's result is called, among the files of the session.
+pub const RESULT_FILE: &str = "result.md";
+
+/// What was made in the session, where that is a text of its own and it is finished: the work itself, without what
+/// was said on the way to it.
+pub fn result(conversation: &Conversation) -> Option<Arc<str>> {
+    conversation.stage().setup().format.result(conversation)
+}
+
 /// A speaker with whom the line is for.
-fn addressed(line: &Line) -> String {
+fn addressed(conversation: &Conversation, line: &Line) -> String {
+    let speaker = speaker(conversation, line);
     match &line.to {
-        Some(to) => format!("{} to {to}", line.speaker),
-        None => line.speaker.to_string(),
+        Some(to) => format!("{speaker} to {}", called(conversation, to)),
+        None => speaker,
     }
+}
+
+fn speaker(conversation: &Conversation, line: &Line) -> String {
+    match &line.speaker {
+        Speaker::Agent(agent) => called(conversation, agent),
+        speaker => speaker.to_string(),
+    }
+}
+
+fn called(conversation: &Conversation, agent: &AgentId) -> String {
+    let format = &conversation.stage().setup().format;
+    format.called(agent).map_or_else(|| agent.to_string(), str::to_owned)
 }
 
 /// A router's line with whom it is for.
@@ -68,14 +91,11 @@ fn heading(conversation: &Conversation, mark: &str) -> String {
         if let Some(first) = name.get_mut(..1) {
             first.make_ascii_uppercase();
         }
+        let named = |agent: &Agent| format!("{} ({})", called(conversation, &agent.name), agent.model);
         let between: Vec<String> = stage.cast().agents().iter().map(named).collect();
         format!("{name} between {}", between.join(" and "))
     });
     format!("{mark}{title}\n{}, session {}\n", stage.started_at(), setup.id)
-}
-
-fn named(agent: &Agent) -> String {
-    format!("{} ({})", agent.name, agent.model)
 }
 
 /// 1234567 as 1,234,567.

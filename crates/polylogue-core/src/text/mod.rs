@@ -3,5 +3,6 @@
 
 pub mod cut;
 pub mod identity;
+pub mod language;
 pub mod reply;
 pub mod spoken;

@@ -1,14 +1,14 @@
 //! The collaboration of its source document, section by section, and its bounds.
 
-use crate::support::{Play, agent, collaboration, handoff, settings, text};
+use crate::support::{Play, agent, collaboration, handoff, said, settings, text};
 use polylogue_core::{
     Cut, Event, Halt, Input, Reason, Rejected, Setup,
     event::{CallFailure, FailureKind},
-    format::collaboration::{Decision, Settings, purpose, reason},
+    format::collaboration::{Decision, Finished, Mode, Settings, purpose, reason},
     id::{AskId, LineId},
     ledger::Usage,
     money::{Money, Price},
-    projection::{CannotFork, NoRequest, Outcome, fork, markdown, plain_text, request_behind},
+    projection::{self, CannotFork, NoRequest, Outcome, fork, markdown, plain_text, request_behind},
     setup::{BadSetup, Cast, Change, Limits},
     text::reply::Repair,
 };
@@ -479,4 +479,49 @@ fn ids_come_from_position() {
     assert!(
         first.records.iter().any(|record| matches!(&record.event, Event::Asked { ask: asked, .. } if *asked == ask))
     );
+}
+
+#[test]
+fn the_finished_work_is_the_result() {
+    let tale = "# A tale\\n\\nOnce upon a time.\\n\\nThe end.";
+    let finished = format!(r#"{{"message": "{tale}", "final": true}}"#);
+    // What is replied, and what is handed out at the end.
+    for (reply, result) in [
+        (finished.as_str(), Some("# A tale\n\nOnce upon a time.\n\nThe end.")),
+        (r#"{"message": "claude: The tale.", "final": true}"#, Some("The tale.")),
+        (r#"{"message": "Half a tale."}"#, None),
+        ("Half a tale.", None),
+        (r#"{"message": "More.", "handoff": {"to": "gpt", "task": "x"}}"#, None),
+    ] {
+        let play = Play::start(collaboration(&["claude", "gpt"], 1)).unwrap().run(|_| reply.to_owned());
+        assert_eq!(projection::result(&play.conversation).as_deref(), result, "{reply}");
+        let artifacts = Outcome::of(&play.conversation).artifacts;
+        let id = play.conversation.stage().setup().id;
+        let path = format!("tts/sessions/{id}/result.md");
+        assert_eq!(artifacts, result.map(|_| path).into_iter().collect::<Vec<_>>(), "{reply}");
+        let file = Finished::of(&play.records).map(|finished| finished.file());
+        assert_eq!(file, result.map(|result| format!("{result}\n")));
+    }
+    // What a person says to it afterwards is not the work, and a call comes to no work.
+    let setup = |mode| {
+        let mut setup = collaboration(&["claude", "gpt"], 2);
+        settings(&mut setup).mode = mode;
+        setup
+    };
+    for (mode, result) in [(Mode::Collaborate, Some("Done.")), (Mode::Single, None)] {
+        let mut play = Play::start(setup(mode)).unwrap();
+        let ask = play.begin().remove(0);
+        assert_eq!(projection::result(&play.conversation), None, "it is not over");
+        play.give(said("you", "And now?")).unwrap();
+        play.answer(&ask, r#"{"message": "Done.", "final": true}"#);
+        play.begin();
+        assert_eq!(projection::result(&play.conversation).as_deref(), result);
+    }
+}
+
+#[test]
+fn agents_are_told_that_the_last_message_is_the_whole_work() {
+    let play = fairy_tale();
+    let last = request_behind(&play.records, LineId(8)).unwrap().ask.request;
+    insta::assert_snapshot!("the_request_of_the_last_round", last.to_string());
 }

@@ -2,9 +2,11 @@
 
 use crate::support::{Play, discussion, said, text};
 use polylogue_core::{
-    Answer, Conversation, Cut, Event, Halt, Input, Record, Step,
+    Answer, Conversation, Cut, Event, Halt, Input, Record, Setup, Step,
     event::{CallFailure, FailureKind},
-    format::discussion::{Decision, DiscussionChange, DiscussionState, MAX_TURN_ITERATIONS, discussion_changes},
+    format::discussion::{
+        Closing, Decision, DiscussionChange, DiscussionState, MAX_TURN_ITERATIONS, Settings, discussion_changes, kind,
+    },
     id::{Seq, SessionId},
     ledger::Usage,
     projection::{Outcome, fork, plain_text, request_behind},
@@ -85,8 +87,19 @@ fn happen(play: &mut Play, chance: Chance) {
     }
 }
 
+/// One of the orders; half of them close with a decision.
+fn setup(order: usize) -> Setup {
+    let mut setup = discussion(ORDERS[order % ORDERS.len()], ROUNDS);
+    setup.format.settings_mut::<Settings>().unwrap().closing = closing(order);
+    setup
+}
+
+fn closing(order: usize) -> Closing {
+    if order < ORDERS.len() { Closing::Open } else { Closing::Decision }
+}
+
 fn played(order: usize, chances: Vec<Chance>) -> Play {
-    let mut play = Play::start(discussion(ORDERS[order % ORDERS.len()], ROUNDS)).unwrap();
+    let mut play = Play::start(setup(order)).unwrap();
     for chance in chances {
         happen(&mut play, chance);
     }
@@ -106,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_fold_of_the_journal_is_the_live_state(order in 0..4usize, chances in chances(60)) {
+    fn the_fold_of_the_journal_is_the_live_state(order in 0..8usize, chances in chances(60)) {
         let play = played(order, chances);
         let again = Conversation::replay(&play.records).unwrap();
         prop_assert_eq!(&again, &play.conversation);
@@ -119,8 +132,9 @@ proptest! {
 
     /// Turns follow each other in order without a gap, each once, and never past the last round.
     #[test]
-    fn every_turn_is_taken_once_and_in_order(order in 0..4usize, chances in chances(120)) {
+    fn every_turn_is_taken_once_and_in_order(order in 0..8usize, chances in chances(120)) {
         let mut play = played(order, chances);
+        let decisions = usize::from(closing(order) == Closing::Decision);
         let order = ORDERS[order % ORDERS.len()];
         let mut left = 400;
         while play.conversation.stage().ended() != Some(polylogue_core::Reason::COMPLETED) {
@@ -157,7 +171,9 @@ proptest! {
             (1..=ROUNDS).flat_map(|round| (0..order.len() as u32).map(move |index| (round, index))).collect();
         prop_assert_eq!(&turns, &expected);
         let state = DiscussionState::of(&play.records).unwrap();
-        prop_assert_eq!(state.entries.len(), expected.len());
+        prop_assert_eq!(state.entries.len(), expected.len() + decisions);
+        let decided = state.entries.iter().filter(|entry| entry.metadata.kind == Some(kind::DECISION));
+        prop_assert_eq!(decided.count(), decisions);
         for entry in &state.entries {
             prop_assert_eq!(entry.content.is_empty(), entry.metadata.failure.is_some());
             prop_assert!(!entry.content.contains('[') || entry.agent_id.is_none());
@@ -166,7 +182,7 @@ proptest! {
 
     /// The rows that each append brings are together the rows of the whole journal.
     #[test]
-    fn rows_follow_from_what_was_written_together(order in 0..4usize, chances in chances(60)) {
+    fn rows_follow_from_what_was_written_together(order in 0..8usize, chances in chances(60)) {
         let play = played(order, chances);
         let id = play.conversation.stage().setup().id;
         let whole = discussion_changes(id, &play.records);
@@ -176,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn every_place_can_be_looked_into_and_forked(order in 0..4usize, chances in chances(40), at in 1..40u64) {
+    fn every_place_can_be_looked_into_and_forked(order in 0..8usize, chances in chances(40), at in 1..40u64) {
         let play = played(order, chances);
         prop_assert!(!plain_text(&play.conversation).is_empty());
         for line in play.conversation.stage().transcript().lines() {

@@ -3,10 +3,12 @@
 mod bracket;
 mod changed;
 mod chorus;
+mod chorus_named;
 mod chorus_properties;
 mod collaboration;
 mod corpus;
 mod discussion;
+mod discussion_closing;
 mod discussion_properties;
 mod hearing;
 mod interview;

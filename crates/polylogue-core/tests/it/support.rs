@@ -179,6 +179,7 @@ pub(crate) fn discussion(written: &[&str], max_rounds: u32) -> Setup {
             participants,
             max_rounds,
             key: None,
+            closing: discussion::Closing::Open,
         }),
         cast,
         limits: Limits::default(),
@@ -203,7 +204,7 @@ pub(crate) fn chorus(slots: u8) -> Setup {
             message: "What is a home?".into(),
             slots: ids
                 .iter()
-                .map(|id| Slot { slot_id: *id, agent_id: format!("agent-{id}").parse().unwrap() })
+                .map(|id| Slot { slot_id: *id, agent_id: format!("agent-{id}").parse().unwrap(), name: None })
                 .collect(),
             voices: vec![voice("dry_precise", "measured and exact"), voice("playful", "lively")],
         }),

@@ -173,7 +173,14 @@ pub fn discussion(id: SessionId) -> Event {
     let agents = setup.cast.agents().iter().map(|agent| (Role::Specialist, Who::Agent(agent.name.clone())));
     let participants = [(Role::User, person)].into_iter().chain(agents);
     let participants = participants.map(|(role, who)| Participant { role, who }).collect();
-    let settings = discussion::Settings { title: "title".into(), topic: None, participants, max_rounds: 3, key: None };
+    let settings = discussion::Settings {
+        title: "title".into(),
+        topic: None,
+        participants,
+        max_rounds: 3,
+        key: None,
+        closing: discussion::Closing::Open,
+    };
     let setup = Setup { format: FormatSetup::new(settings), ..Setup::clone(&setup) };
     Event::Started { version, setup: Arc::new(setup) }
 }
@@ -189,6 +196,7 @@ pub fn turn_taken(index: u32, next: Who, kind: Option<FailureKind>) -> Event {
         turn: turn(index, Who::Agent(agent())),
         failure,
         next: Some(turn(index + 1, next)),
+        closes: None,
     })
 }
 

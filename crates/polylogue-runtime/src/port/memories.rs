@@ -12,9 +12,14 @@ use super::JournalError;
 /// says, but for what was forgotten.
 #[async_trait]
 pub trait Memories: Send + Sync {
-    /// What an agent remembers, of one story or of all: the newest at most `limit`, in the order in which it was
-    /// put down.
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError>;
+    /// What an agent remembers, or everybody, of one story or of all: the newest at most `limit`, in the order in
+    /// which it was put down.
+    async fn memories(
+        &self,
+        agent: Option<&AgentId>,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError>;
 
     /// Forgets what was put down at these places, for good. The journal keeps it, and nobody is reminded of it any
     /// more. Other places mean nothing.

@@ -6,7 +6,7 @@ use crate::support::{Behaviour, Bench, TestModel, setup};
 use futures_util::future::join_all;
 use polylogue_core::{
     Event, Reason, Rejected, Setup,
-    format::discussion::{DiscussionState, Participant, Role, Settings, Who},
+    format::discussion::{Closing, DiscussionState, Participant, Role, Settings, Who},
     id::{PersonId, SessionId},
     projection::{Outcome, Status},
     setup::{Cast, Change, FormatSetup},
@@ -25,7 +25,8 @@ fn discussion(max_rounds: u32) -> Setup {
         |name: &polylogue_core::id::AgentId| Participant { role: Role::Specialist, who: Who::Agent(name.clone()) };
     let person = Participant { role: Role::User, who: Who::Person(ada()) };
     let participants = [person].into_iter().chain(agents.iter().map(|agent| seat(&agent.name))).collect();
-    let settings = Settings { title: "The roof".into(), topic: None, participants, max_rounds, key: None };
+    let settings =
+        Settings { title: "The roof".into(), topic: None, participants, max_rounds, key: None, closing: Closing::Open };
     Setup { format: FormatSetup::new(settings), cast: Cast::new(agents, vec![ada()]).unwrap(), ..setup }
 }
 

@@ -1,5 +1,7 @@
 //! `/v1/scenes`: a scene file is played, to be watched as a session.
 
+mod story;
+
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
 use axum::{
@@ -35,7 +37,7 @@ mod body {
 }
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(begin)).routes(routes!(report)).routes(routes!(direct))
+    OpenApiRouter::new().routes(routes!(begin)).routes(routes!(report)).routes(routes!(direct)).merge(story::routes())
 }
 
 /// What is needed to play a scene.

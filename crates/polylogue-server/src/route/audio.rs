@@ -1,4 +1,4 @@
-//! `GET /v1/audio/…`: clips and manifests, whole or in part, and nothing else that lies where they do.
+//! `GET /v1/audio/…`: clips, manifests and results, whole or in part, and nothing else that lies where they do.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ described!(sent: Bytes);
     params(("audioPath" = String, Path, description = "As an event or a result names it"),
         ("Range" = Option<String>, Header, example = "bytes=0-1023")),
     responses(
-        (status = 200, description = "The whole file", content((Bytes = "audio/wav"), (Manifest = "application/json"))),
+        (status = 200, description = "The whole file", content((Bytes = "audio/wav"), (Manifest = "application/json"), (String = "text/markdown"))),
         (status = 206, description = "A part of it", content((Bytes = "audio/wav"), (Bytes = "application/json"))),
         (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
     )
@@ -83,6 +83,7 @@ fn named(path: &str) -> Option<(ArtifactPath, &'static str)> {
     let kind = match path.rsplit_once('.')?.1 {
         "wav" => "audio/wav",
         "json" => "application/json",
+        "md" => "text/markdown; charset=utf-8",
         _ => return None,
     };
     Some((ArtifactPath::parse(path)?, kind))

@@ -263,6 +263,29 @@ pub(super) async fn transcript(
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
+/// What was made in the session, as a file of its own
+#[utoipa::path(get, path = "/v1/sessions/{id}/result", tag = "sessions", operation_id = "readResult",
+    params(("id" = String, Path, format = "uuid")),
+    responses(
+        (status = 200, description = "The finished work, to be saved", content((String = "text/markdown"))),
+        (status = "4XX", description = "`NOT_FOUND` where the session made none, or has not finished it",
+            body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
+    )
+)]
+pub(super) async fn result(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Refusal> {
+    let conversation = conversation(&app, &id).await?;
+    let result = projection::result(&conversation);
+    let result =
+        result.ok_or_else(|| Refusal::not_found("the session has come to no result that it could hand out"))?;
+    let first: String = conversation.stage().setup().id.to_string().chars().take(8).collect();
+    let headers = [
+        (header::CONTENT_TYPE, "text/markdown; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"result-{first}.md\"")),
+    ];
+    Ok((headers, format!("{}\n", result.trim_end())).into_response())
+}
+
 /// When what is said in the clips, one after the other.
 fn captions(conversation: &Conversation) -> String {
     let lines = projection::audible(conversation.stage().transcript());

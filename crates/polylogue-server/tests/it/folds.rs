@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use polylogue_core::{
     Answer, Conversation, Event, Input, Record, Setup, Step, Timestamp,
     event::Origin,
-    format::discussion::{Participant, Role, Settings, Who},
+    format::discussion::{Closing, Participant, Role, Settings, Who},
     id::{AgentId, Seq, SessionId},
     memory::Memory,
     money::Money,
@@ -149,7 +149,12 @@ impl Quotas for Counted {
 
 #[async_trait]
 impl Memories for Counted {
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+    async fn memories(
+        &self,
+        agent: Option<&AgentId>,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
         self.store.memories(agent, story, limit).await
     }
 
@@ -189,7 +194,14 @@ fn discussion(turns: u32) -> Vec<Arc<Record>> {
     let seat = |agent: &Agent| Participant { role: Role::Specialist, who: Who::Agent(agent.name.clone()) };
     let person = Participant { role: Role::User, who: Who::Person("ada".parse().unwrap()) };
     let participants = [person].into_iter().chain(agents.iter().map(seat)).collect();
-    let settings = Settings { title: "Long".into(), topic: None, participants, max_rounds: 1_000, key: None };
+    let settings = Settings {
+        title: "Long".into(),
+        topic: None,
+        participants,
+        max_rounds: 1_000,
+        key: None,
+        closing: Closing::Open,
+    };
     let setup = Setup {
         id: ID,
         format: FormatSetup::new(settings),

@@ -330,6 +330,7 @@ impl TestHouse {
                 .map(|slot_id| SlotRequest {
                     slot_id,
                     agent_id: format!("agent-{slot_id}"),
+                    name: None,
                     persona: None,
                     voice: None,
                 })
@@ -342,7 +343,8 @@ impl TestHouse {
                 return Err(Refusal::new(Code::InvalidConfig, "there is no agent `nobody`"));
             }
             let slot_id = SlotId::try_from(slot_id).map_err(|error| bad(error.to_string()))?;
-            slots.push(Slot { slot_id, agent_id: agent_id.parse().map_err(|error| bad(format!("{error}")))? });
+            let agent_id = agent_id.parse().map_err(|error| bad(format!("{error}")))?;
+            slots.push(Slot { slot_id, agent_id, name: None });
             agents.push(agent(slot_id.agent()));
         }
         let voice = |name: &str| VoiceProfile { name: name.into(), description: "as it is called".into() };
@@ -425,9 +427,17 @@ impl TestHouse {
         }
         let (title, topic) = (request.title.into(), request.topic.map(Into::into));
         let max_rounds = request.max_rounds.unwrap_or(discussion::Settings::DEFAULT_ROUNDS);
+        let closing = request.closing;
         Ok(Setup {
             id: self.new_session_id()?,
-            format: FormatSetup::new(discussion::Settings { title, topic, participants, max_rounds, key: None }),
+            format: FormatSetup::new(discussion::Settings {
+                title,
+                topic,
+                participants,
+                max_rounds,
+                key: None,
+                closing,
+            }),
             cast: Cast::new(agents, people).map_err(|error| bad(&error))?,
             limits: Limits::default(),
             seed: 7,

@@ -140,11 +140,13 @@ impl Tables {
         self.touch(row.created_at);
     }
 
-    /// Further rounds of a discussion that was complete begin after the last.
+    /// Further rounds of a discussion in which the last turn was taken begin after that.
     fn rounds(&mut self, max_rounds: u32, at: Timestamp) {
         self.run(
             "UPDATE discussion_state SET current_turn_index = 0, current_round = current_round + 1
-             WHERE project_id = $1 AND status = $2
+             WHERE project_id = $1
+               AND (status = $2
+                    OR current_turn_index >= (SELECT COUNT(*) FROM discussion_participants WHERE project_id = $1))
                AND (SELECT max_rounds FROM projects WHERE id = $1) < $3",
             vec![Box::new(DiscussionStatus::Completed.as_str()), Box::new(value::small(max_rounds))],
         );

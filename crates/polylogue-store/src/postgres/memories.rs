@@ -17,20 +17,22 @@ use crate::list::rows;
 
 pub(super) async fn read(
     connection: &Object,
-    agent: &AgentId,
+    agent: Option<&AgentId>,
     story: Option<&str>,
     limit: usize,
 ) -> Result<Vec<Memory>, Problem> {
+    // One statement for both would have no use for the index.
+    let whose = if agent.is_some() { "m.agent = $1" } else { "$1::text IS NULL" };
     let select = connection
-        .prepare_cached(
+        .prepare_cached(&format!(
             "SELECT s.id, m.story, s.title, j.seq, j.at, j.event FROM memories AS m
              JOIN journal AS j ON j.session_id = m.session_id AND j.seq = m.seq JOIN sessions AS s ON s.id = m.session_id
-             WHERE m.agent = $1 AND ($2::text IS NULL OR m.story = $2)
+             WHERE {whose} AND ($2::text IS NULL OR m.story = $2)
                  AND NOT EXISTS (SELECT 1 FROM forgotten AS f WHERE f.session_id = m.session_id AND f.seq = m.seq)
-             ORDER BY j.at DESC, s.id DESC, j.seq DESC LIMIT $3",
-        )
+             ORDER BY j.at DESC, s.id DESC, j.seq DESC LIMIT $3"
+        ))
         .await?;
-    let (agent, story) = (value::text(agent.as_str()), story.map(value::text));
+    let (agent, story) = (agent.map(|agent| value::text(agent.as_str())), story.map(value::text));
     let found = connection.query(&select, &[&agent, &story, &rows(limit)]).await?;
     found.iter().rev().map(|row| Ok(memory(row)?)).collect()
 }

@@ -131,11 +131,13 @@ impl Tables<'_> {
         self.touch(at)
     }
 
-    /// Further rounds of a discussion that was complete begin after the last.
+    /// Further rounds of a discussion in which the last turn was taken begin after that.
     fn rounds(&self, max_rounds: u32, at: Timestamp) -> rusqlite::Result<()> {
         self.run(
             "UPDATE discussion_state SET current_turn_index = 0, current_round = current_round + 1
-             WHERE project_id = ?1 AND status = ?2
+             WHERE project_id = ?1
+               AND (status = ?2
+                    OR current_turn_index >= (SELECT COUNT(*) FROM discussion_participants WHERE project_id = ?1))
                AND (SELECT max_rounds FROM projects WHERE id = ?1) < ?3",
             params![self.project, DiscussionStatus::Completed.as_str(), max_rounds],
         )?;

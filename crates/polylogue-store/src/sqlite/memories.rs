@@ -36,21 +36,23 @@ pub(super) fn write(transaction: &Transaction<'_>, key: i64, remembered: &[(Seq,
 
 pub(super) fn read(
     connection: &Connection,
-    agent: &AgentId,
+    agent: Option<&AgentId>,
     story: Option<&str>,
     limit: usize,
 ) -> Result<Vec<Memory>, JournalError> {
+    // One statement for both would have no use for the index.
+    let whose = if agent.is_some() { "memories.character = ?1" } else { "?1 IS NULL" };
     let mut select = connection
-        .prepare_cached(
+        .prepare_cached(&format!(
             "SELECT sessions.id, journal.seq, journal.at, memories.story, sessions.title, journal.event
              FROM memories JOIN journal USING (place) JOIN sessions ON sessions.key = journal.session
-             WHERE memories.character = ?1 AND (?2 IS NULL OR memories.story = ?2)
+             WHERE {whose} AND (?2 IS NULL OR memories.story = ?2)
                  AND NOT EXISTS (SELECT 1 FROM forgotten WHERE forgotten.place = memories.place)
-             ORDER BY journal.at DESC, sessions.id DESC, journal.seq DESC LIMIT ?3",
-        )
+             ORDER BY journal.at DESC, sessions.id DESC, journal.seq DESC LIMIT ?3"
+        ))
         .map_err(failed)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut found = select.query(params![agent.as_str(), story, limit]).map_err(failed)?;
+    let mut found = select.query(params![agent.map(AgentId::as_str), story, limit]).map_err(failed)?;
     let mut memories = Vec::new();
     while let Some(row) = found.next().map_err(failed)? {
         let event: String = row.get(5).map_err(failed)?;

@@ -45,7 +45,7 @@ async fn seen(store: &dyn Store) -> Seen {
         let log = store.read_room(&room.room, RoomPlace(0), usize::MAX).await.expect("a room");
         rooms.push((room, log));
     }
-    let memories = store.memories(&agent(), None, usize::MAX).await.expect("memories");
+    let memories = store.memories(Some(&agent()), None, usize::MAX).await.expect("memories");
     let forks = store.forks(&[id(1), id(2)]).await.expect("a list");
     Seen { sessions, journals, rooms, memories, forks }
 }

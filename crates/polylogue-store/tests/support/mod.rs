@@ -143,7 +143,12 @@ impl Quotas for TwoNodes {
 
 #[async_trait]
 impl Memories for TwoNodes {
-    async fn memories(&self, agent: &AgentId, story: Option<&str>, limit: usize) -> Result<Vec<Memory>, JournalError> {
+    async fn memories(
+        &self,
+        agent: Option<&AgentId>,
+        story: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Memory>, JournalError> {
         self.node().memories(agent, story, limit).await
     }
 

@@ -36,7 +36,7 @@ use crate::{
 pub(crate) use chorus::voices;
 pub(crate) use scene::{Moderator, characters};
 
-/// The commands that begin a session, one for a format.
+/// The commands that begin a session, one for a format, and what else a format has to show.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Three turns between up to six voices: respond, comment, reply
@@ -48,6 +48,9 @@ pub(crate) enum Command {
     Discuss(discussion::Args),
     /// Characters play a scene, directed to its end by a moderator
     Scene(scene::Args),
+    /// What a story has come to, scene by scene
+    #[command(subcommand)]
+    Story(scene::Story),
 }
 
 pub(crate) async fn run(common: &Common, command: Command) -> Result<ExitCode, Failure> {
@@ -56,6 +59,7 @@ pub(crate) async fn run(common: &Common, command: Command) -> Result<ExitCode, F
         Command::Collaborate(args) => collaboration::run(common, args).await,
         Command::Discuss(args) => discussion::run(common, args).await,
         Command::Scene(args) => scene::run(common, args).await,
+        Command::Story(story) => story.run(common).await,
     }
 }
 

@@ -258,6 +258,93 @@ fn killed_at_every_append_and_begun_again() {
     }
 }
 
+/// What a discussion that closes with a decision says at its end, after so many rounds.
+fn decides(folder: &Folder, slow: bool) {
+    let agents = ["max", "sue"].map(|name| format!("[agents.{name}]\nmodel = \"script/replies.yaml\"\n"));
+    folder.write("polylogue.toml", &agents.concat());
+    let delay = if slow { "600s" } else { "1ms" };
+    let script = format!(
+        "log: calls.jsonl\nreplies:\n  - {{purpose: decide, delay: {delay}, reply: \"We repair it.\"}}\n  - {{reply: \"It leaks.\"}}\n"
+    );
+    folder.write("replies.yaml", &script);
+}
+
+#[test]
+fn a_discussion_closes_with_a_decision_though_its_process_is_killed() {
+    let roof = json!({"title": "The roof", "maxRounds": 1, "closing": "decision", "participants": [
+        {"role": "user", "userId": "ada"}, {"role": "manager", "agent": "max"}, {"role": "specialist", "agent": "sue"}]});
+    let folder = Folder::new();
+    decides(&folder, true);
+    let server = Server::start(&folder, &[]);
+    let (status, state) = server.post("/api/discussions", &roof);
+    assert_eq!((status, &state["project"]["closing"]), (201, &json!("decision")), "{state}");
+    let id = state["project"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/discussions/{id}");
+    let post = server.begin(&path, "k", &message(1));
+    while server.get(&path)["entries"].as_array().unwrap().len() < 3 {}
+    let due = server.get(&path);
+    assert_eq!((&due["nextSpeaker"], &due["project"]["status"]), (&json!("max"), &json!("active")));
+    tables_agree(&folder, &due);
+    // The process dies while the decision is written, and another goes on.
+    while !std::fs::read_to_string(folder.path("calls.jsonl")).unwrap().contains("decide") {}
+    server.kill();
+    drop(post);
+    decides(&folder, false);
+    let server = Server::start(&folder, &[]);
+    let state = settled(&server, &id);
+    assert_eq!((&state["decision"], &state["project"]["status"]), (&json!("We repair it."), &json!("completed")));
+    let said = ["1.0 ada: Word 1.", "1.1 max: It leaks.", "1.2 sue: It leaks.", "1.3 max: We repair it."];
+    assert_eq!(entries(&state), said);
+    assert_eq!(state["entries"][3]["metadata"]["kind"], "decision");
+    assert_eq!(state["counts"], json!({"ada": 1, "max": 1, "sue": 1}));
+    tables_agree(&folder, &state);
+    assert_eq!(server.post_with(&path, "k", &message(1)).1, state, "asked again, nothing is doubled");
+    // Another round is discussed, and decided anew.
+    let (status, _) = server.post(&format!("/v1/sessions/{id}/resume"), &json!({"maxRounds": 2}));
+    assert_eq!(status, 202);
+    let state = settled(&server, &id);
+    assert_eq!((&state["nextSpeaker"], &state["decision"]), (&json!("ada"), &Value::Null));
+    tables_agree(&folder, &state);
+    assert_eq!(server.post(&path, &message(2)).0, 200);
+    let state = settled(&server, &id);
+    assert_eq!(
+        (&entries(&state)[7], &state["decision"]),
+        (&"2.3 max: We repair it.".to_owned(), &json!("We repair it."))
+    );
+    tables_agree(&folder, &state);
+}
+
+#[test]
+fn a_decision_on_the_command_line() {
+    let folder = Folder::new();
+    decides(&folder, false);
+    let new = [
+        "discuss",
+        "new",
+        "--title",
+        "The roof",
+        "--participant",
+        "leader=max",
+        "--participant",
+        "specialist=sue",
+        "--max-rounds",
+        "2",
+        "--closing",
+        "decision",
+    ];
+    let run = folder.run(&new);
+    assert_eq!((run.status, run.reason()), (0, "completed"), "{}", run.stderr);
+    let said = run.said();
+    assert_eq!(
+        said[said.len() - 2..],
+        ["max (decision): We repair it.", "router (router): Discussion completed with a decision."]
+    );
+    let shown = String::from_utf8(folder.output(&["discuss", "show", "last"]).stdout).unwrap();
+    assert!(shown.contains("— the decision —") && shown.contains("We repair it."), "{shown}");
+    let refused = folder.run(&[&new[..new.len() - 1], &["maybe"]].concat());
+    assert_eq!(refused.status, 2, "{:?}", refused.lines);
+}
+
 #[test]
 fn killed_at_any_moment_a_message_is_said_once() {
     for moment in 0..6 {

@@ -16,6 +16,7 @@ mod doctor;
 mod folder;
 mod forks;
 mod generate;
+mod languages;
 mod layout;
 #[cfg(feature = "local")]
 mod local;
@@ -28,11 +29,13 @@ mod opened;
 mod osc;
 mod owners;
 mod postgres;
+mod result;
 mod room;
 mod scene;
 mod server;
 mod sessions;
 mod stage;
+mod story;
 mod templates;
 #[cfg(unix)]
 mod terminal;

@@ -8,14 +8,14 @@ export const PHASES: Phase[] = [1, 2, 3];
 
 export interface Settings {
   message: string;
-  slots: { slotId: number; agentId: string }[];
+  slots: { slotId: number; agentId: string; name?: string }[];
 }
 
 export interface Slot {
   number: number;
   /** As the cast names it: `slot-2`. */
   agent: string;
-  /** As the person who seated it named it. */
+  /** What the others call it, with the agent that plays it; the agent alone where that is the same. */
   called: string;
 }
 
@@ -57,7 +57,10 @@ type Decision =
 export function begin(story: Story, entry: Entry): Chorus {
   const { message, slots } = story.setup.format as unknown as Settings;
   const seated = slots
-    .map(({ slotId, agentId }) => ({ number: slotId, agent: `slot-${slotId}`, called: agentId }))
+    .map(({ slotId, agentId, name }) => {
+      const called = name === undefined || name === agentId ? agentId : `${name} (${agentId})`;
+      return { number: slotId, agent: `slot-${slotId}`, called };
+    })
     .sort((one, other) => one.number - other.number);
   return { slots: seated, rounds: [newRound(seated, message, entry.seq)] };
 }

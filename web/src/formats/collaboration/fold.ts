@@ -7,6 +7,8 @@ export interface Settings {
   speaker: string;
   maxRounds: number;
   mode?: "collaborate" | "single";
+  /** Whether a final message is the finished work, whole. */
+  delivers?: boolean;
 }
 
 export interface Rounds {
@@ -23,6 +25,12 @@ export function settingsOf(story: Story): Settings {
 
 export function roundsOf(story: Story): Rounds {
   return story.own as Rounds;
+}
+
+/** Whether the session hands out a finished work. */
+export function hasResult(story: Story): boolean {
+  const { mode = "collaborate", delivers = false } = settingsOf(story);
+  return story.ended?.reason === "final" && mode === "collaborate" && delivers;
 }
 
 export function begin(story: Story): Rounds {

@@ -3,7 +3,7 @@ import { openWith, say } from "../../journal/story";
 import type { Format } from "..";
 import Drawing from "./Drawing.svelte";
 import { beginExample } from "./example";
-import { apply, begin, roundsOf, settingsOf } from "./fold";
+import { apply, begin, hasResult, roundsOf, settingsOf } from "./fold";
 import Page from "./Page.svelte";
 
 export const collaboration: Format = {
@@ -19,6 +19,7 @@ export const collaboration: Format = {
     }
     return apply(own as ReturnType<typeof begin>, entry);
   },
+  hasResult,
   counter(story) {
     const { now, max } = roundsOf(story);
     return `round ${Math.min(now, max)} of ${max}`;

@@ -19,6 +19,8 @@ export interface Plan {
   title: string;
   topic: string;
   rounds: number;
+  /** Whether it closes with a stated decision. */
+  decides: boolean;
   seats: Seat[];
 }
 
@@ -40,7 +42,7 @@ export function usualSeats(agents: Known[], house?: Discussion): Seat[] {
 }
 
 /** Why it cannot begin yet, in words. */
-export function missing({ title, rounds, seats }: Plan): string | undefined {
+export function missing({ title, rounds, seats }: Omit<Plan, "decides">): string | undefined {
   if (title.trim() === "") return "It needs a title.";
   if (!seats.some((seat) => seat.role !== "user")) return "At least one agent has to take part.";
   if (seats.some((seat) => seat.role !== "user" && seat.agent === "")) return "Choose an agent for every place.";
@@ -56,11 +58,12 @@ export interface Discussion {
   title: string;
   topic?: string;
   maxRounds?: number;
+  closing?: "open" | "decision";
   participants: { role: Seat["role"]; agent?: string; name?: string; userId?: string }[];
 }
 
 /** Begins what was planned, and says where it is watched. */
-export function start({ title, topic, rounds, seats }: Plan): Promise<string> {
+export function start({ title, topic, rounds, decides, seats }: Plan): Promise<string> {
   const taken = new Map<string, number>();
   const participants = seats.map(({ role, agent, person }) => {
     if (role === "user") return { role, ...(person.trim() ? { userId: person.trim() } : {}) };
@@ -69,7 +72,8 @@ export function start({ title, topic, rounds, seats }: Plan): Promise<string> {
     // One agent in several places is told apart by a name of its own in each.
     return { role, agent, ...(nth > 1 ? { name: `${agent}-${nth}` } : {}) };
   });
-  return begin({ title: title.trim(), maxRounds: rounds, participants, ...(topic.trim() ? { topic: topic.trim() } : {}) });
+  const more = { ...(topic.trim() ? { topic: topic.trim() } : {}), ...(decides ? { closing: "decision" as const } : {}) };
+  return begin({ title: title.trim(), maxRounds: rounds, participants, ...more });
 }
 
 export async function begin(body: Discussion): Promise<string> {

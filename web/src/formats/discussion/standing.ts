@@ -12,7 +12,7 @@ export interface Standing {
 }
 
 export function standing(story: Story): Standing {
-  const { next, maxRounds } = courseOf(story);
+  const { next, maxRounds, participants } = courseOf(story);
   const reason = story.ended?.reason;
   if (reason !== undefined) {
     if (reason === "cancelled" || reason === "cap_reached") {
@@ -24,6 +24,9 @@ export function standing(story: Story): Standing {
   }
   if (!next) return { is: "over", now: "complete", placeholder: "" };
   const name = called(next);
+  if (next.index >= participants.length) {
+    return { is: "theirs", now: `${name} states the decision`, placeholder: `${name} states the decision.` };
+  }
   if (next.person === undefined) {
     return { is: "theirs", now: `${name} speaks`, placeholder: `${name} speaks${turnsUntil(story)}.` };
   }

@@ -108,8 +108,7 @@ pub(super) fn read(text: &str, is_full: bool, seat: &Seat, phase: Phase, seats: 
     let mut repairs = reading.repairs;
     repairs.extend(extra);
     let words = value.get(TEXT).or_else(|| value.get(COMMENT)).and_then(Value::as_str).unwrap_or_default();
-    let slots: Vec<SlotId> = seats.iter().map(|seat| seat.slot).collect();
-    let text = as_line(words, seat.slot, &slots, phase, &mut repairs);
+    let text = as_line(words, &Names::of(seat.slot, seats), phase, &mut repairs);
     let chosen = value.get(VOICE).and_then(Value::as_str);
     let voice = chosen.map_or_else(|| usual_voice(seat), Arc::from);
     let target = value.get(TARGET).and_then(Value::as_u64).and_then(|slot| SlotId::try_from(slot as u8).ok());
@@ -121,11 +120,34 @@ pub(super) fn read(text: &str, is_full: bool, seat: &Seat, phase: Phase, seats: 
     }
 }
 
+/// What a slot and the others are called where they are spoken of: by their slots, by their names, and by both.
+pub(super) struct Names {
+    own: Vec<String>,
+    others: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn of(own: SlotId, seats: &[Seat]) -> Names {
+        let mut names = Names { own: Vec::new(), others: Vec::new() };
+        for seat in seats {
+            let whose = if seat.slot == own { &mut names.own } else { &mut names.others };
+            whose.push(format!("Slot {}", seat.slot));
+            if let Some(name) = &seat.called {
+                whose.push(format!("{name} (slot {}", seat.slot));
+                whose.push(name.to_string());
+            }
+        }
+        names
+    }
+}
+
 /// The words as one spoken line of this slot's own, within the length of its turn.
-fn as_line(words: &str, own: SlotId, slots: &[SlotId], phase: Phase, repairs: &mut Vec<Repair>) -> String {
-    let others: Vec<String> = slots.iter().filter(|other| **other != own).map(name).collect();
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let own = own_line(words, &name(&own), &others, repairs);
+fn as_line(words: &str, names: &Names, phase: Phase, repairs: &mut Vec<Repair>) -> String {
+    let others: Vec<&str> = names.others.iter().map(String::as_str).collect();
+    // Only the last cuts where others begin: what goes before them may still have a name of its own before it.
+    let (last, first) = names.own.split_last().expect("a slot is called by its number at least");
+    let words = first.iter().fold(words, |words, name| own_line(words, name, &[], repairs));
+    let own = own_line(words, last, &others, repairs);
     let one_line = own.split_whitespace().collect::<Vec<_>>().join(" ");
     let kept = within(&one_line, phase);
     if kept.len() < one_line.len() {
@@ -134,19 +156,13 @@ fn as_line(words: &str, own: SlotId, slots: &[SlotId], phase: Phase, repairs: &m
     kept
 }
 
-/// What a slot is called where it is spoken of.
-fn name(slot: &SlotId) -> String {
-    format!("Slot {slot}")
-}
-
-/// How a reply of slot `own` reads while it arrives.
-pub(super) fn hearing(own: SlotId, slots: Vec<SlotId>, phase: Phase) -> Hearing {
+/// How the reply of a slot reads while it arrives.
+pub(super) fn hearing(names: Names, phase: Phase) -> Hearing {
     let field = if phase == Phase::Comment { COMMENT } else { TEXT };
-    let names: Vec<String> = slots.iter().map(name).collect();
     Hearing::new(move |partial| {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let all: Vec<&str> = names.own.iter().chain(&names.others).map(String::as_str).collect();
         let words = reply::text_so_far(partial, field);
-        as_line(settled(&words, &names), own, &slots, phase, &mut Vec::new())
+        as_line(settled(&words, &all), &names, phase, &mut Vec::new())
     })
 }
 

@@ -6,6 +6,7 @@
 mod answer;
 mod file_name;
 mod length;
+mod persona;
 mod phase;
 mod seat;
 mod settings;
@@ -24,6 +25,7 @@ use self::{
     seat::{Comment, News, Peer, Seat, Standing},
 };
 pub use self::{
+    persona::Persona,
     phase::Phase,
     settings::{Settings, Slot, SlotId, VoiceProfile},
     view::{ChorusEvent, ChorusStream, Manifest, ManifestLine, NotAChorus, SlotError, SlotTurn},
@@ -403,19 +405,21 @@ impl Rules for Chorus {
 
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
         let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
-        self.seat(&ask.agent).expect("every agent has a seat").request(stage, &self.voices, agent)
+        let seat = self.seat(&ask.agent).expect("every agent has a seat");
+        seat.request(stage, &self.voices, agent, &self.seats)
     }
 
     fn try_templates(&self, stage: &Stage) -> Result<(), BadSetup> {
         let (templates, text): (_, Arc<str>) = (stage.templates(), "text".into());
         for agent in stage.cast().agents() {
             let seat = self.seat(&agent.name).expect("every agent has a seat");
-            templates.try_render("chorus_system.j2", &seat.head(&self.voices, agent))?;
+            templates.try_render("chorus_system.j2", &seat.head(&self.voices, agent, &self.seats))?;
         }
         let seat = &self.seats[0];
         let (slot, agent_id, message) = (seat.slot, seat.agent_id.clone(), self.message.clone());
-        let peer = Peer { slot, agent_id: agent_id.clone(), text: text.clone() };
-        let comment = Comment { from: slot, from_agent: agent_id, target: slot, text };
+        let name = Some(text.clone());
+        let peer = Peer { slot, agent_id: agent_id.clone(), called: name.clone(), text: text.clone() };
+        let comment = Comment { from: slot, from_agent: agent_id, called: name, target: slot, text };
         let mut news = News { phase: Phase::Respond, message, peers: vec![peer], received: vec![comment] };
         for phase in Phase::ALL {
             news.phase = phase;
@@ -438,8 +442,8 @@ impl Rules for Chorus {
 
     /// The person speaks before the chorus and after it, never into it.
     fn hearing(&self, _: &Stage, ask: &AskId) -> Option<Hearing> {
-        let (own, slots) = (self.seat(&ask.agent)?.slot, self.slots(|_| true));
-        Some(answer::hearing(own, slots, Phase::at(ask.turn)))
+        let own = self.seat(&ask.agent)?.slot;
+        Some(answer::hearing(answer::Names::of(own, &self.seats), Phase::at(ask.turn)))
     }
 
     fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {

@@ -28,6 +28,8 @@ pub(super) struct Seat {
     pub(super) agent_id: AgentId,
     /// The agent as the cast names it.
     pub(super) name: AgentId,
+    /// What the others call it, where it has a name.
+    pub(super) called: Option<Arc<str>>,
     /// The voice profiles that it may choose from.
     pub(super) voices: Arc<[Arc<str>]>,
     /// The fixed head of its requests.
@@ -94,6 +96,7 @@ pub(super) struct News {
 pub(super) struct Peer {
     pub(super) slot: SlotId,
     pub(super) agent_id: AgentId,
+    pub(super) called: Option<Arc<str>>,
     pub(super) text: Arc<str>,
 }
 
@@ -102,6 +105,7 @@ pub(super) struct Peer {
 pub(super) struct Comment {
     pub(super) from: SlotId,
     pub(super) from_agent: AgentId,
+    pub(super) called: Option<Arc<str>>,
     pub(super) target: SlotId,
     pub(super) text: Arc<str>,
 }
@@ -118,6 +122,7 @@ impl Seat {
             slot: slot.slot_id,
             agent_id: slot.agent_id.clone(),
             name,
+            called: slot.name.clone(),
             voices,
             head: Kept::default(),
             past: Past::default(),
@@ -130,10 +135,14 @@ impl Seat {
     }
 
     /// What the fixed head of its requests is filled with.
-    pub(super) fn head(&self, all: &[VoiceProfile], agent: &Agent) -> Value {
+    pub(super) fn head(&self, all: &[VoiceProfile], agent: &Agent, seats: &[Seat]) -> Value {
+        let others = seats.iter().filter(|seat| seat.slot != self.slot);
+        let called = |seat: &Seat| seat.called.as_deref().map_or_else(|| format!("slot {}", seat.slot), str::to_owned);
         context! {
             slot_id => self.slot.0,
             agent_id => self.agent_id.as_str(),
+            name => &self.called,
+            others => others.map(called).collect::<Vec<String>>(),
             persona => agent.persona.as_ref(),
             voice_profiles_table => table(all, &self.voices),
         }
@@ -142,15 +151,18 @@ impl Seat {
     /// What a turn's template is filled with.
     pub(super) fn variables(&self, all: &[VoiceProfile], news: &News) -> Value {
         let peer = |peer: &Peer| {
-            context! { slotId => peer.slot.0, agentId => peer.agent_id.as_str(), text => &peer.text }
+            let (slot, agent) = (peer.slot.0, peer.agent_id.as_str());
+            context! { slotId => slot, agentId => agent, name => &peer.called, text => &peer.text }
         };
         let comment = |comment: &Comment| {
             let (slot, agent) = (comment.from.0, comment.from_agent.as_str());
-            context! { fromSlotId => slot, fromAgentId => agent, comment => &comment.text }
+            let name = &comment.called;
+            context! { fromSlotId => slot, fromAgentId => agent, fromName => name, comment => &comment.text }
         };
         context! {
             slot_id => self.slot.0,
             agent_id => self.agent_id.as_str(),
+            name => &self.called,
             user_message => &news.message,
             peer_responses => news.peers.iter().map(peer).collect::<Vec<_>>(),
             received_comments => news.received.iter().map(comment).collect::<Vec<_>>(),
@@ -168,7 +180,7 @@ impl Seat {
     /// What it answered, as the others are shown it.
     pub(super) fn as_peer(&self) -> Option<Peer> {
         let text = self.response.clone()?;
-        Some(Peer { slot: self.slot, agent_id: self.agent_id.clone(), text })
+        Some(Peer { slot: self.slot, agent_id: self.agent_id.clone(), called: self.called.clone(), text })
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -211,8 +223,8 @@ impl Seat {
         match (phase, target) {
             (Phase::Respond, _) => self.response = Some(text.clone()),
             (Phase::Comment, Some(target)) => {
-                let (from, from_agent) = (self.slot, self.agent_id.clone());
-                self.comment = Some(Comment { from, from_agent, target, text: text.clone() });
+                let (from, from_agent, called) = (self.slot, self.agent_id.clone(), self.called.clone());
+                self.comment = Some(Comment { from, from_agent, called, target, text: text.clone() });
             }
             (Phase::Comment, None) | (Phase::Reply, _) => {}
         }
@@ -231,7 +243,7 @@ impl Seat {
         }
     }
 
-    pub(super) fn request(&self, stage: &Stage, all: &[VoiceProfile], agent: &Agent) -> Request {
+    pub(super) fn request(&self, stage: &Stage, all: &[VoiceProfile], agent: &Agent, seats: &[Seat]) -> Request {
         if let Standing::Open { told, .. } = &self.standing
             && agent.is_small
         {
@@ -245,7 +257,7 @@ impl Seat {
         };
         Request {
             model: agent.model.clone(),
-            system: self.head.get(|| templates.render("chorus_system.j2", &self.head(all, agent))),
+            system: self.head.get(|| templates.render("chorus_system.j2", &self.head(all, agent, seats))),
             thread: self.past.thread(write),
             prompt,
             shape: self.shape().map(Arc::new),

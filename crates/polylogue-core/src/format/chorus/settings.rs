@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Manifest;
 use crate::{
+    Conversation,
     format::Described,
-    id::{AgentId, SessionId},
+    id::AgentId,
     setup::{BadSetup, Cast},
 };
 
@@ -31,6 +32,9 @@ pub struct Settings {
 pub struct Slot {
     pub slot_id: SlotId,
     pub agent_id: AgentId,
+    /// What the others call it; without one, by its slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Arc<str>>,
 }
 
 /// The number of a slot, from 1 to [`SlotId::MAX`].
@@ -79,6 +83,7 @@ impl fmt::Display for SlotId {
 impl Settings {
     pub const MAX_MESSAGE_CHARS: usize = 20_000;
     pub const MAX_VOICES: usize = 64;
+    pub const MAX_NAME_CHARS: usize = 40;
 
     fn check_slots(&self, cast: &Cast) -> Result<(), BadSetup> {
         let wrong = |problem: String| Err(bad_slots(&problem));
@@ -95,6 +100,28 @@ impl Settings {
         }
         if cast.agents().len() != numbers.len() {
             return wrong(format!("{} agents for {} slots", cast.agents().len(), numbers.len()));
+        }
+        Ok(())
+    }
+
+    /// A name stands before a line in prompts, and one name is one voice.
+    fn check_names(&self) -> Result<(), BadSetup> {
+        let most = Self::MAX_NAME_CHARS;
+        let is_good = |name: &str| {
+            let chars = name.chars().count();
+            (1..=most).contains(&chars) && name.trim() == name && !name.chars().any(|c| c.is_control() || c == ':')
+        };
+        let mut seen: Vec<String> = self.slots.iter().map(|slot| format!("slot {}", slot.slot_id)).collect();
+        for name in self.slots.iter().filter_map(|slot| slot.name.as_deref()) {
+            if !is_good(name) {
+                let rule = format!("the name of a slot has 1 to {most} characters in one line, none of them a colon");
+                return Err(BadSetup::settings(format!("{rule}: `{name}`")));
+            }
+            let plain = name.to_lowercase();
+            if seen.contains(&plain) {
+                return Err(BadSetup::Twice(name.to_owned()));
+            }
+            seen.push(plain);
         }
         Ok(())
     }
@@ -137,10 +164,15 @@ impl Described for Settings {
             return Err(BadSetup::TooLong(chars, Self::MAX_MESSAGE_CHARS));
         }
         self.check_slots(cast)?;
+        self.check_names()?;
         self.check_voices()
     }
 
-    fn artifacts(&self, session: SessionId) -> Vec<String> {
-        vec![Manifest::path(session)]
+    fn called(&self, agent: &AgentId) -> Option<&str> {
+        self.slots.iter().find(|slot| slot.slot_id.agent() == *agent)?.name.as_deref()
+    }
+
+    fn artifacts(&self, conversation: &Conversation) -> Vec<String> {
+        vec![Manifest::path(conversation.stage().setup().id)]
     }
 }

@@ -9,6 +9,7 @@ use minijinja::{Value, context};
 
 use super::{
     answer,
+    persona::Persona,
     phase::Phase,
     seat::{Comment, News, Peer, Seat},
     settings::VoiceProfile,
@@ -19,16 +20,6 @@ use crate::{
     setup::{Agent, BadSetup},
     stage::Stage,
 };
-
-/// Who the slots are where nobody says so: six who would not say the same.
-const PERSONAS: [&str; 6] = [
-    "You are a retired ship's engineer, blunt and practical.",
-    "You are a night nurse who speaks softly and has seen people die.",
-    "You are eleven years old and say what nobody else dares to say.",
-    "You have moved house nineteen times, and you joke about sad things.",
-    "You are a gardener who thinks in seasons and is never in a hurry.",
-    "You teach mathematics and doubt whatever everybody agrees on.",
-];
 
 const SYSTEM: &str = "small/chorus_system.j2";
 const EXAMPLE: &str = "small/chorus_example.j2";
@@ -56,19 +47,24 @@ impl Seat {
     }
 
     fn small_variables(&self, agent: &Agent, news: &News) -> Value {
-        let usual = PERSONAS[usize::from(self.slot.number() - 1) % PERSONAS.len()];
-        let answer = |peer: &Peer| context! { number => peer.slot.number(), text => &peer.text };
+        let usual = Persona::of(self.slot).brief();
+        let answer = |peer: &Peer| {
+            context! { number => peer.slot.number(), name => &peer.called, text => &peer.text }
+        };
+        let comment = |comment: &Comment| context! { name => &comment.called, text => &comment.text };
         let mut answers: Vec<Peer> = news.peers.iter().cloned().chain(self.as_peer()).collect();
         answers.sort_by_key(|peer| peer.slot);
         let before = |(message, said): &(Arc<str>, Arc<str>)| context! { message => message, said => said };
         context! {
             user_message => &news.message,
+            name => &self.called,
             persona => agent.persona.as_deref().map_or(usual, str::trim),
             earlier => self.earlier.iter().map(before).collect::<Vec<Value>>(),
             answers => answers.iter().map(answer).collect::<Vec<Value>>(),
             own => self.slot.number(),
             said => self.response.as_deref().unwrap_or_default(),
             received => news.received.iter().map(|comment| comment.text.clone()).collect::<Vec<Arc<str>>>(),
+            comments => news.received.iter().map(comment).collect::<Vec<Value>>(),
         }
     }
 
@@ -77,7 +73,7 @@ impl Seat {
         templates.try_render(SYSTEM, &context! {})?;
         templates.try_render(VOICE, &context! {})?;
         templates.try_render(EXAMPLE, &context! {})?;
-        templates.try_render(COMMENT, &context! { text => "text" })?;
+        templates.try_render(COMMENT, &context! { name => "name", text => "text" })?;
         templates.try_render(by_phase(news.phase).0, &self.small_variables(agent, news)).map(|_| ())
     }
 
@@ -95,7 +91,7 @@ impl Seat {
             return Plan::object(vec![Part::Words(words(answer::TEXT).about(about)), voice]);
         }
         let pick = |peer: &Peer| {
-            let ask = templates.render(COMMENT, &context! { text => &peer.text });
+            let ask = templates.render(COMMENT, &context! { name => &peer.called, text => &peer.text });
             let words = Part::Words(words(answer::COMMENT).asked(ask).about([peer.text.clone()]));
             Pick::new(peer.slot.to_string(), peer.slot.number()).then(vec![words])
         };

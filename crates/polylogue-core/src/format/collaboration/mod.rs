@@ -2,6 +2,7 @@
 //! the rounds are used up. A single call is the smallest one: an agent answers a person, and may hand over once.
 
 mod envelope;
+mod finished;
 mod room;
 mod settings;
 mod small;
@@ -19,6 +20,7 @@ use self::{
     window::Window,
 };
 pub use self::{
+    finished::Finished,
     room::{Recent, RoomEvent, RoomEventKind, RoomRound, RoomSession, RoomStream},
     settings::{Mode, Settings},
     vocabulary::{purpose, reason},
@@ -120,6 +122,7 @@ pub struct Collaboration {
     round: u32,
     max_rounds: u32,
     mode: Mode,
+    delivers: bool,
     concluded: Option<Reason>,
     /// A reply that broke off at the output limit, while it is asked for again.
     broken_off: Option<(AskId, Arc<str>)>,
@@ -140,6 +143,7 @@ impl Collaboration {
             round: 1,
             max_rounds: settings.max_rounds,
             mode: settings.mode,
+            delivers: settings.delivers,
             concluded: None,
             broken_off: None,
             background: Window::of(&settings.background),
@@ -157,6 +161,7 @@ impl Collaboration {
             name => agent.name.as_str(),
             others,
             persona => agent.persona.as_ref(),
+            delivers => self.delivers,
             schema => self.envelope.schema().to_string(),
         }
     }
@@ -172,6 +177,7 @@ impl Collaboration {
             transcript_lines => self.window.lines(),
             round => self.round,
             max_rounds => self.max_rounds,
+            delivers => self.delivers,
         }
     }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Quote;
+use super::{Finished, Quote, reason};
 use crate::{
+    Conversation,
     format::Described,
     id::AgentId,
+    line::Speaker,
     setup::{BadSetup, Cast},
 };
 
@@ -26,6 +28,9 @@ pub struct Settings {
     /// What was said before in the place where it happens, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Quote>,
+    /// Whether the agents are told that a final message is the finished work itself, whole: then it is the result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delivers: bool,
 }
 
 /// How agents go about what a person says.
@@ -83,9 +88,16 @@ impl Settings {
     pub const MAX_ROUNDS: u32 = 10_000;
     pub const MAX_GOAL_CHARS: usize = 20_000;
 
-    /// A collaboration that knows of nothing before it.
+    /// A collaboration that knows of nothing before it, and comes to a result.
     pub fn new(goal: impl Into<Arc<str>>, speaker: AgentId, max_rounds: u32) -> Settings {
-        Settings { goal: goal.into(), speaker, max_rounds, mode: Mode::Collaborate, background: Vec::new() }
+        Settings {
+            goal: goal.into(),
+            speaker,
+            max_rounds,
+            mode: Mode::Collaborate,
+            background: Vec::new(),
+            delivers: true,
+        }
     }
 }
 
@@ -110,6 +122,20 @@ impl Described for Settings {
         } else {
             Ok(())
         }
+    }
+
+    /// The last words of the agent that said it was finished.
+    fn result(&self, conversation: &Conversation) -> Option<Arc<str>> {
+        let stage = conversation.stage();
+        let is_finished = stage.ended() == Some(reason::FINAL) && self.delivers && self.mode == Mode::Collaborate;
+        let lines = stage.transcript().lines().iter();
+        let last = lines.rev().find(|line| matches!(line.speaker, Speaker::Agent(_))).filter(|_| is_finished)?;
+        Some(last.text.clone())
+    }
+
+    fn artifacts(&self, conversation: &Conversation) -> Vec<String> {
+        let path = || Finished::path(conversation.stage().setup().id);
+        self.result(conversation).map(|_| path()).into_iter().collect()
     }
 
     fn answers_in_rooms(&self) -> bool {

@@ -36,6 +36,16 @@ pub enum Decision {
         failure: Option<TurnFailure>,
         /// Whose turn it is now; nobody's after the last.
         next: Option<Turn>,
+        /// Who states the decision now, where that was the last turn and the discussion closes with one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        closes: Option<AgentId>,
+    },
+    /// The decision was stated, in the line before this; its turn comes after everybody's.
+    Closed {
+        turn: Turn,
+        /// Why nothing was stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<TurnFailure>,
     },
 }
 
@@ -43,14 +53,17 @@ impl Decided for Decision {
     fn is_consequence(&self) -> bool {
         match self {
             Decision::Reseated { .. } | Decision::Noted { .. } => false,
-            Decision::Reasked { .. } | Decision::TurnTaken { .. } => true,
+            Decision::Reasked { .. } | Decision::TurnTaken { .. } | Decision::Closed { .. } => true,
         }
     }
 
     fn ask(&self) -> Option<&AskId> {
         match self {
             Decision::Reasked { ask, .. } => Some(ask),
-            Decision::Reseated { .. } | Decision::Noted { .. } | Decision::TurnTaken { .. } => None,
+            Decision::Reseated { .. }
+            | Decision::Noted { .. }
+            | Decision::TurnTaken { .. }
+            | Decision::Closed { .. } => None,
         }
     }
 
@@ -58,7 +71,7 @@ impl Decided for Decision {
         let is_person = match self {
             Decision::Reseated { participants, .. } => participants.first().is_some_and(Participant::is_person),
             Decision::TurnTaken { next, .. } => next.as_ref().is_some_and(|turn| turn.participant.is_person()),
-            Decision::Reasked { .. } | Decision::Noted { .. } => return None,
+            Decision::Reasked { .. } | Decision::Noted { .. } | Decision::Closed { .. } => return None,
         };
         Some(Awaits::patiently(is_person))
     }
@@ -72,7 +85,14 @@ impl Decided for Decision {
                 let (speaker, round, message) = (turn.participant.name(), turn.round, &failure.message);
                 Some(Remark::warning(format!("{speaker} says nothing in round {round}: {message}")))
             }
-            Decision::TurnTaken { failure: None, .. } | Decision::Reseated { .. } | Decision::Noted { .. } => None,
+            Decision::Closed { turn, failure: Some(failure) } => {
+                let (speaker, message) = (turn.participant.name(), &failure.message);
+                Some(Remark::warning(format!("{speaker} states no decision: {message}")))
+            }
+            Decision::TurnTaken { failure: None, .. }
+            | Decision::Closed { failure: None, .. }
+            | Decision::Reseated { .. }
+            | Decision::Noted { .. } => None,
         }
     }
 }
@@ -85,7 +105,7 @@ impl Recorded for Decision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DiscussionTurn")]
 pub struct Turn {
-    /// The place in the order, from 0.
+    /// The place in the order, from 0. A decision has the one after the last.
     pub index: u32,
     /// From 1.
     pub round: u32,

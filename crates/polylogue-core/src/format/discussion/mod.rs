@@ -1,5 +1,5 @@
 //! Discussion: a fixed order, one at a time; a person has a place in the order and is waited for. It is complete
-//! after the last turn of the last round.
+//! after the last turn of the last round, or with a decision that one of the agents states then.
 //!
 //! Nobody's turn is ever lost: an agent that cannot be reached, or says nothing twice, has had its turn, and that
 //! is on record. What a turn led to, and whose is next, is an event of its own, so that the rows of a turn follow
@@ -18,12 +18,12 @@ use minijinja::{Value, context};
 
 pub use self::{
     decision::{Decision, Turn, TurnFailure},
-    settings::{Participant, Role, Settings, Who},
+    settings::{Closing, Participant, Role, Settings, Who},
     view::{
         AgentRow, DiscussionChange, DiscussionEntry, DiscussionState, DiscussionStatus, LogRow, Metadata, ModelConfig,
         NotADiscussion, ParticipantRow, ProjectRow, discussion_changes,
     },
-    vocabulary::purpose,
+    vocabulary::{kind, purpose},
 };
 use super::{Format, Happened, Hearing, Place, Reaction, Rules, Vocabulary, Wants};
 use crate::{
@@ -47,8 +47,10 @@ impl Format for Settings {
     const VOCABULARY: Vocabulary = vocabulary::VOCABULARY;
     const TEMPLATES: &'static [(&'static str, &'static str)] = &[
         ("discussion_again.j2", include_str!("templates/discussion_again.j2")),
+        ("discussion_closing.j2", include_str!("templates/discussion_closing.j2")),
         ("discussion_system.j2", include_str!("templates/discussion_system.j2")),
         ("discussion_turn.j2", include_str!("templates/discussion_turn.j2")),
+        ("small/discussion_closing.j2", include_str!("templates/small/discussion_closing.j2")),
         ("small/discussion_system.j2", include_str!("templates/small/discussion_system.j2")),
         ("small/discussion_turn.j2", include_str!("templates/small/discussion_turn.j2")),
     ];
@@ -74,6 +76,9 @@ pub struct Discussion {
     index: usize,
     round: u32,
     max_rounds: u32,
+    closing: Closing,
+    /// Whether the decision was stated.
+    is_closed: bool,
     has_begun: bool,
     /// Turns of agents since a person last did something.
     agent_turns: u32,
@@ -104,6 +109,8 @@ struct News {
     max_rounds: u32,
     has_spoken: bool,
     notes: Vec<Arc<str>>,
+    /// Whether it is to state the decision.
+    closes: bool,
 }
 
 impl Discussion {
@@ -116,6 +123,8 @@ impl Discussion {
             index: 0,
             round: 1,
             max_rounds: settings.max_rounds,
+            closing: settings.closing,
+            is_closed: false,
             has_begun: false,
             agent_turns: 0,
             again: None,
@@ -165,8 +174,8 @@ impl Discussion {
     /// What this agent is told about everything up to a line.
     fn news(&self, name: &AgentId, seat: &Seat, until: usize) -> News {
         let (round, max_rounds, has_spoken) = (self.round, self.max_rounds, !seat.past.is_empty());
-        let (lines, notes) = ([seat.heard, until], seat.notes.clone());
-        News { name: name.clone(), lines, round, max_rounds, has_spoken, notes }
+        let (lines, notes, closes) = ([seat.heard, until], seat.notes.clone(), self.closer().is_some());
+        News { name: name.clone(), lines, round, max_rounds, has_spoken, notes, closes }
     }
 
     fn write(&self, stage: &Stage, news: &News) -> Text {
@@ -176,7 +185,7 @@ impl Discussion {
             Some(context! { name => by.name(), role => by.role.as_str(), text => &line.text })
         };
         let entries: Vec<Value> = stage.transcript().lines()[from..until].iter().filter_map(entry).collect();
-        stage.templates().render("discussion_turn.j2", &self.variables(news, &entries))
+        stage.templates().render(template(news.closes), &self.variables(news, &entries))
     }
 
     /// Whose turn it is; `None` after the last.
@@ -187,6 +196,18 @@ impl Discussion {
     fn turn_at(&self, index: usize, round: u32) -> Option<Turn> {
         let participant = self.participants[index].clone();
         (round <= self.max_rounds).then_some(Turn { index: index as u32, round, participant })
+    }
+
+    /// Who is to state the decision now.
+    fn closer(&self) -> Option<&Participant> {
+        let is_due = self.closing == Closing::Decision && !self.is_closed && self.turn().is_none();
+        settings::closer(&self.participants, |participant| participant.role).filter(|_| is_due)
+    }
+
+    /// Who is asked, with their role.
+    fn asked(&self, ask: &AskId) -> &Participant {
+        let mut all = self.participants.iter();
+        all.find(|participant| participant.name() == ask.agent.as_str()).expect("only participants are asked")
     }
 
     /// The place after this one.
@@ -203,8 +224,22 @@ impl Discussion {
 
     /// The turn that is now is over.
     fn taken(&self, failure: Option<TurnFailure>) -> Option<Event> {
-        let (turn, next) = (self.turn()?, self.after(self.index, self.round));
-        Some(Event::decision(Decision::TurnTaken { turn, failure, next: self.turn_at(next.0, next.1) }))
+        let Some(turn) = self.turn() else { return self.closed(failure) };
+        let next = self.after(self.index, self.round);
+        let next = self.turn_at(next.0, next.1);
+        let closer = settings::closer(&self.participants, |participant| participant.role);
+        let closes = match (self.closing, &next, closer) {
+            (Closing::Decision, None, Some(Participant { who: Who::Agent(agent), .. })) => Some(agent.clone()),
+            _ => None,
+        };
+        Some(Event::decision(Decision::TurnTaken { turn, failure, next, closes }))
+    }
+
+    /// The decision was stated, or will not be.
+    fn closed(&self, failure: Option<TurnFailure>) -> Option<Event> {
+        let (participant, index) = (self.closer()?.clone(), self.participants.len() as u32);
+        let turn = Turn { index, round: self.max_rounds, participant };
+        Some(Event::decision(Decision::Closed { turn, failure }))
     }
 
     /// An agent has nothing to show for its turn: once it is asked again, then the turn passes on.
@@ -244,6 +279,10 @@ impl Discussion {
                     Who::Person(_) => 0,
                 };
             }
+            Decision::Closed { .. } => {
+                self.is_closed = true;
+                self.again = None;
+            }
         }
     }
 
@@ -263,7 +302,7 @@ impl Discussion {
 
     fn answered(&self, stage: &Stage, ask: &AskId, text: &str) -> Reaction {
         let mut repairs = Vec::new();
-        let own = &self.participants[self.index];
+        let own = self.asked(ask);
         let stops = stops(stage, ask);
         let Some(words) = answer::read(text, own, &self.participants, stops, &mut repairs) else {
             let problem = if text.trim().is_empty() {
@@ -276,7 +315,7 @@ impl Discussion {
         };
         let line = Event::LineSpoken {
             speaker: Speaker::Agent(ask.agent.clone()),
-            kind: LineKind::MESSAGE,
+            kind: if ask.purpose == purpose::DECIDE { kind::DECISION } else { LineKind::MESSAGE },
             text: words.into(),
             ask: Some(ask.clone()),
             to: None,
@@ -319,6 +358,11 @@ impl Discussion {
     }
 }
 
+/// What an agent is told at its turn, or when it is to state the decision.
+fn template(closes: bool) -> &'static str {
+    if closes { "discussion_closing.j2" } else { "discussion_turn.j2" }
+}
+
 /// What ends a reply of the agent that is asked.
 fn stops<'a>(stage: &'a Stage, ask: &AskId) -> &'a [String] {
     stage.cast().agent(&ask.agent).map(|agent| agent.sampling.stop.as_slice()).unwrap_or_default()
@@ -326,6 +370,9 @@ fn stops<'a>(stage: &'a Stage, ask: &AskId) -> &'a [String] {
 
 impl Rules for Discussion {
     fn wants(&self, _: &Stage) -> Wants {
+        if let Some(Participant { who: Who::Agent(agent), .. }) = self.closer() {
+            return Wants::asks(vec![Place { purpose: purpose::DECIDE, turn: self.max_rounds, agent: agent.clone() }]);
+        }
         match self.turn() {
             None => Wants::End(Reason::COMPLETED),
             Some(Turn { participant: Participant { who: Who::Person(person), .. }, .. }) => Wants::person(person),
@@ -367,7 +414,9 @@ impl Rules for Discussion {
         let news = News { has_spoken: true, notes: vec!["note".into()], ..self.news(name, seat, 0) };
         self.try_small(stage)?;
         let variables = self.variables(&news, &[example]);
-        stage.templates().try_render("discussion_turn.j2", &variables)?;
+        [false, true]
+            .into_iter()
+            .try_for_each(|closes| stage.templates().try_render(template(closes), &variables).map(|_| ()))?;
         stage.templates().try_render("discussion_again.j2", &context! { problem => "problem" }).map(|_| ())
     }
 
@@ -380,15 +429,19 @@ impl Rules for Discussion {
             Happened::Clipped { .. } => Ok(Reaction::default()),
             Happened::Proposed(decision) => match decision.open() {
                 Some(Decision::Reseated { participants, cast }) => self.reseat(stage, participants, cast),
-                Some(Decision::Noted { .. } | Decision::Reasked { .. } | Decision::TurnTaken { .. }) | None => {
-                    Err(Rejected::NotForOthers)
-                }
+                Some(
+                    Decision::Noted { .. }
+                    | Decision::Reasked { .. }
+                    | Decision::TurnTaken { .. }
+                    | Decision::Closed { .. },
+                )
+                | None => Err(Rejected::NotForOthers),
             },
         }
     }
 
     fn hearing(&self, stage: &Stage, ask: &AskId) -> Option<Hearing> {
-        Some(answer::hearing(&self.participants[self.index], &self.participants, stops(stage, ask)))
+        Some(answer::hearing(self.asked(ask), &self.participants, stops(stage, ask)))
     }
 
     fn may_speak(&self, _: &Stage, who: &PersonId) -> Result<(), Rejected> {
@@ -420,11 +473,15 @@ impl Rules for Discussion {
     }
 
     fn counter(&self, ask: &AskId) -> String {
-        format!("round {} of {}", ask.turn, self.max_rounds)
+        match ask.purpose {
+            purpose::DECIDE => format!("the decision after {} rounds", ask.turn),
+            _ => format!("round {} of {}", ask.turn, self.max_rounds),
+        }
     }
 
     fn notice(&self, stage: &Stage, reason: Reason) -> Option<Arc<str>> {
         let notice = match reason {
+            Reason::COMPLETED if self.is_closed => "Discussion completed with a decision.".to_owned(),
             Reason::COMPLETED => format!("Discussion completed after round {}.", self.max_rounds),
             Reason::CANCELLED => "Discussion paused.".to_owned(),
             Reason::CAP_REACHED => {
@@ -452,6 +509,8 @@ impl Rules for Discussion {
             Event::Resumed { change, .. } | Event::Forked { change, .. } => {
                 self.agent_turns = 0;
                 self.max_rounds = change.max_rounds.unwrap_or(self.max_rounds);
+                // What is discussed further is decided anew.
+                self.is_closed = self.is_closed && self.turn().is_none();
                 self.prompt.clear();
             }
             Event::Started { .. }

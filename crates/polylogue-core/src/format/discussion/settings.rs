@@ -28,6 +28,43 @@ pub struct Settings {
     /// The key that the discussion was asked for with: asked for again, it is the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Arc<str>>,
+    /// How it closes after its rounds.
+    #[serde(default, skip_serializing_if = "Closing::is_open")]
+    pub closing: Closing,
+}
+
+/// How a discussion closes after its rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DiscussionClosing")]
+pub enum Closing {
+    /// With the last turn.
+    #[default]
+    Open,
+    /// With a decision: the leader states it, else the manager, else the agent that speaks last.
+    Decision,
+}
+
+impl Closing {
+    pub fn is_open(&self) -> bool {
+        *self == Closing::Open
+    }
+
+    /// The way of closing that is written so.
+    pub fn named(name: &str) -> Result<Closing, BadSetup> {
+        match name {
+            "open" => Ok(Closing::Open),
+            "decision" => Ok(Closing::Decision),
+            _ => Err(BadSetup::settings(format!("a discussion closes with `decision` or stays `open`, not `{name}`"))),
+        }
+    }
+}
+
+/// Who of these states the decision: the leader, whose task it is, else the manager, else the agent that speaks last.
+pub(super) fn closer<T>(participants: &[T], role: impl Fn(&T) -> Role) -> Option<&T> {
+    let in_role = |wanted: Role| participants.iter().find(|participant| role(participant) == wanted);
+    let last = || participants.iter().rfind(|participant| role(participant) != Role::User);
+    in_role(Role::Leader).or_else(|| in_role(Role::Manager)).or_else(last)
 }
 
 /// A place in the order, and who has it.

@@ -20,6 +20,7 @@ const SHOWN: usize = 10;
 
 const SYSTEM: &str = "small/discussion_system.j2";
 const TURN_TEMPLATE: &str = "small/discussion_turn.j2";
+const CLOSING: &str = "small/discussion_closing.j2";
 
 impl Discussion {
     pub(super) fn small_request(&self, stage: &Stage, agent: &Agent) -> Request {
@@ -31,7 +32,10 @@ impl Discussion {
             model: agent.model.clone(),
             system: templates.render(SYSTEM, &self.small_head()),
             thread: Thread::default(),
-            prompt: templates.render(TURN_TEMPLATE, &self.small_variables(stage, agent)),
+            prompt: templates.render(
+                if self.closer().is_some() { CLOSING } else { TURN_TEMPLATE },
+                &self.small_variables(stage, agent),
+            ),
             shape: None,
             grammar: None,
             plan: Some(Arc::new(Plan::plain(words.having_heard(heard).about([about])))),
@@ -69,6 +73,7 @@ impl Discussion {
     pub(super) fn try_small(&self, stage: &Stage) -> Result<(), BadSetup> {
         stage.templates().try_render(SYSTEM, &self.small_head())?;
         let Some(agent) = stage.cast().agents().first() else { return Ok(()) };
+        stage.templates().try_render(CLOSING, &self.small_variables(stage, agent))?;
         stage.templates().try_render(TURN_TEMPLATE, &self.small_variables(stage, agent)).map(|_| ())
     }
 }

@@ -1,8 +1,11 @@
 //! What a character's reply comes to: a line, silence, and the cut that an interruption makes.
 
+use std::sync::Arc;
+
 use super::{
     Decision, Scene,
     bracket::{self, Action, ActionKind},
+    mood::tones,
     player::Player,
     vocabulary::kind,
 };
@@ -62,6 +65,11 @@ impl Scene {
             kind::REACT => action.nonverbal.join("; ").into(),
             _ => action.text,
         };
+        // Moods and voices are told by English words, whatever language it plays in.
+        let tone = action.tone.map(|tone| {
+            let english = tones::in_english(&tone, self.settings.language.as_deref());
+            english.map_or(tone, Arc::from)
+        });
         Event::LineSpoken {
             speaker: Speaker::Agent(ask.agent.clone()),
             kind,
@@ -69,7 +77,7 @@ impl Scene {
             ask: Some(ask.clone()),
             to,
             voice: None,
-            delivery: Delivery { tone: action.tone, nonverbal: action.nonverbal, interrupts_after: action.after },
+            delivery: Delivery { tone, nonverbal: action.nonverbal, interrupts_after: action.after },
         }
     }
 

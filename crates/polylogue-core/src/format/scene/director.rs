@@ -99,7 +99,7 @@ impl Director {
             is_goal_known => settings.goal_known,
             style => &settings.style,
             setting => &settings.setting,
-            language => &settings.language,
+            language => settings.spoken_language(),
             schema => self.shape.schema().to_string(),
         }
     }

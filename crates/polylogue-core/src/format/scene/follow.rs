@@ -12,6 +12,7 @@ use super::{
     pace::Pace,
     player::Player,
     settings::{Edition, Settings, WorldEvents},
+    stock,
     vocabulary::reason,
 };
 use crate::{chance::Chance, id::AgentId, reason::Reason, text::cut::cut_after};
@@ -21,16 +22,6 @@ const NEAR_THE_END: u8 = 80;
 
 /// What the draws of a scene are for; part of their place.
 const STOCK_EVENT: u64 = 4;
-
-/// What can happen anywhere, when the scene needs a push and the moderator has no wish.
-const STOCK_EVENTS: [&str; 6] = [
-    "A phone rings nearby, and stops",
-    "The lights flicker",
-    "Thunder rolls in the distance",
-    "Somebody knocks at the door",
-    "A glass breaks in the next room",
-    "A long silence falls",
-];
 
 /// A direction that the transcript does not show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -162,7 +153,8 @@ impl Outlook<'_> {
     }
 
     fn stock_event(&self, beat: u32) -> &'static str {
-        Chance::new(self.seed, &[STOCK_EVENT, beat.into()]).pick(&STOCK_EVENTS).unwrap_or(STOCK_EVENTS[0])
+        let events = stock::events(self.settings.language.as_deref());
+        Chance::new(self.seed, &[STOCK_EVENT, beat.into()]).pick(events).unwrap_or(events[0])
     }
 
     /// Who is told to close the scene, or to come to an end. Each of it is said once, and to whom it concerns.

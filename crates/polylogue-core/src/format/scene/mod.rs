@@ -11,6 +11,7 @@ mod decision;
 mod direct;
 mod director;
 mod evidence;
+mod feelings;
 mod follow;
 mod goal;
 mod grammar;
@@ -26,6 +27,8 @@ mod relations;
 mod repetition;
 mod settings;
 mod small;
+mod stock;
+mod story;
 mod told;
 mod view;
 mod vocabulary;
@@ -47,6 +50,7 @@ use self::{
 pub use self::{
     decision::Decision,
     evidence::Evidence,
+    feelings::{Bond, Feelings, Left, carried_over},
     follow::{Note, NoteKind},
     goal::goal_in,
     judgement::{ArcState, Judgement, OnCharacter, Shift},
@@ -55,6 +59,7 @@ pub use self::{
     recall::{Budget, recall},
     relations::Relations,
     settings::{AgentMode, Edition, Floor, Scheduled, Settings, TranscriptForm, WorldEvents},
+    story::{Standing as StoryStanding, Story, StoryBond, StoryMemory, StoryMood, StoryScene, left},
     view::{
         Beat, BeatCosts, BeatDynamics, Entry, MoodFigures, NotATranscript, PlayedScene, Relationship, SceneCosts,
         SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, read_transcript, titled,
@@ -156,7 +161,7 @@ impl Scene {
             players: stage.cast().agents().iter().map(|agent| Player::new(agent, settings)).collect(),
             director: Director::new(settings, stage.cast()),
             pace: Pace::default(),
-            relations: Relations::default(),
+            relations: settings.feelings.relations(),
             silences: Vec::new(),
             arcs: BTreeMap::new(),
             goal: Goal::default(),
@@ -432,7 +437,8 @@ impl Rules for Scene {
         templates.try_render("scene_again.j2", &context! { problem => "problem" })?;
         small::try_templates(templates, player, self.onstage(stage))?;
         let lines: [&str; 0] = [];
-        let memory = context! { name => &player.name, scene => &settings.name, lines => lines };
+        let language = settings.spoken_language();
+        let memory = context! { name => &player.name, scene => &settings.name, lines => lines, language };
         templates.try_render("scene_memory.j2", &memory).map(|_| ())
     }
 

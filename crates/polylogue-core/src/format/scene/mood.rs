@@ -1,9 +1,11 @@
 //! How a character feels, from the tones it speaks in: each new tone is mixed in, and all of it fades.
 //!
 //! A mood is two whole numbers in thousandths, so that a journal's fold is exact on every machine. Tones are
-//! free text; the lexicon knows English words, and a tone that it does not know changes nothing.
+//! free text; the lexicon knows English words, `tones` those of other languages, and a tone that neither knows
+//! changes nothing.
 
 mod lexicon;
+pub(super) mod tones;
 
 use std::fmt;
 

@@ -82,7 +82,7 @@ impl Player {
             felt: None,
             standing: Standing::Out,
             noted: Vec::new(),
-            mood: Mood::default(),
+            mood: settings.feelings.mood_of(&agent.name),
             owes_memory: false,
         }
     }
@@ -99,7 +99,7 @@ impl Player {
             prompt => settings.context_of_characters(),
             goal => settings.goal_of_characters(),
             setting => &settings.setting,
-            language => &settings.language,
+            language => settings.spoken_language(),
             style => &settings.style,
             bids => settings.floor == Floor::Bids,
             memories => settings.memories.get(&agent.name),
@@ -219,7 +219,8 @@ impl Player {
         }
         let lines = [self.heard, onstage.stage.transcript().lines().len()];
         let lines = onstage.told(Span { after: self.heard_at, as_of: NOW, lines }, Some(&self.id));
-        let variables = context! { name => &self.name, scene => &onstage.settings.name, lines => lines };
+        let language = onstage.settings.spoken_language();
+        let variables = context! { name => &self.name, scene => &onstage.settings.name, lines => lines, language };
         self.ask_with(onstage, agent, onstage.stage.templates().render("scene_memory.j2", &variables))
     }
 

@@ -15,6 +15,11 @@ use crate::{
     time::Timestamp,
 };
 
+/// How fresh something of this age is, from 1 down to 0: the one rule by which memories and feelings fade.
+pub(super) fn freshness(age_ms: u64) -> f64 {
+    (-(age_ms as f64) / HALF_LIFE_MS).exp2()
+}
+
 /// How much a character has in mind at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -58,8 +63,7 @@ pub fn recall(memories: &[Memory], about: &str, now: Timestamp, budget: Budget) 
     let score = |at: usize| {
         let shared: f64 = of_each[at].intersection(&about).map(weight).sum();
         let relevance = shared / (shared + 1.0);
-        let age = now.since(memories[at].at) as f64;
-        RELEVANCE * relevance + (-age / HALF_LIFE_MS).exp2()
+        RELEVANCE * relevance + freshness(now.since(memories[at].at))
     };
     let when = |at: usize| (memories[at].at, memories[at].session, memories[at].seq);
     let mut ranked: Vec<(f64, usize)> = (0..memories.len()).map(|at| (score(at), at)).collect();

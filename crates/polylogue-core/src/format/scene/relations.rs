@@ -40,6 +40,16 @@ impl Relations {
     }
 }
 
+impl FromIterator<([AgentId; 2], i8)> for Relations {
+    fn from_iter<T: IntoIterator<Item = ([AgentId; 2], i8)>>(pairs: T) -> Relations {
+        let in_order = |([one, other], value): ([AgentId; 2], i8)| {
+            let between = if one <= other { [one, other] } else { [other, one] };
+            (between, value.clamp(-100, 100))
+        };
+        Relations(pairs.into_iter().map(in_order).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

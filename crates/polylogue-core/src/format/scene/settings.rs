@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    SceneText,
+    Feelings, SceneText,
     follow::{Note, NoteKind},
     person::{MAX_PATIENCE_SECONDS, begins_with_people},
 };
@@ -19,7 +19,7 @@ use crate::{
     id::AgentId,
     setup::{BadSetup, Cast},
     stage::Stage,
-    text::reply::nearest,
+    text::{language::Language, reply::nearest},
 };
 
 /// What a scene is set up with. The characters are the agents of the cast, in its order.
@@ -52,7 +52,7 @@ pub struct Settings {
     pub transcript: TranscriptForm,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<Arc<str>>,
-    /// The language that the characters speak.
+    /// The language that the characters speak: a code, or in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Arc<str>>,
     /// Who plays the first beat alone; without one, everybody plays it.
@@ -84,6 +84,9 @@ pub struct Settings {
     /// Which edition of the prompts it is played with.
     #[serde(default, skip_serializing_if = "is_default")]
     pub edition: Edition,
+    /// What they feel when the scene begins: what earlier scenes have left.
+    #[serde(default, skip_serializing_if = "Feelings::is_empty")]
+    pub feelings: Feelings,
 }
 
 fn default_beats() -> u32 {
@@ -224,6 +227,7 @@ impl Settings {
             memories: BTreeMap::new(),
             edition: Edition::NEWEST,
             patience: None,
+            feelings: Feelings::default(),
         }
     }
 
@@ -235,6 +239,20 @@ impl Settings {
     /// How a character is called in the scene.
     pub fn name_of<'a>(&'a self, agent: &'a AgentId) -> &'a str {
         self.names.get(agent).map_or(agent.as_str(), |name| name)
+    }
+
+    /// The language that is to be named wherever something is to be said in it: none where that goes without saying.
+    pub(super) fn spoken_language(&self) -> Option<&str> {
+        let written = self.language.as_deref().filter(|language| !language.trim().is_empty())?;
+        (Language::named(written) != Some(Language::ENGLISH)).then(|| Language::in_words(written))
+    }
+
+    /// The language that a scene is written in, where it does not say it: that of its prompt, else of its characters.
+    pub fn found_language<'a>(&self, personas: impl IntoIterator<Item = &'a str>) -> Option<Language> {
+        let told = [Some(&self.prompt), self.goal.as_ref(), self.setting.as_ref()];
+        let told: Vec<&str> = told.into_iter().flatten().map(|text| &**text).collect();
+        let personas: Vec<&str> = personas.into_iter().collect();
+        Language::of(&told.join("\n")).or_else(|| Language::of(&personas.join("\n")))
     }
 
     /// What the initial speaker is told.

@@ -102,7 +102,8 @@ pub(super) fn remember(player: &Player, onstage: Onstage<'_>, agent: &Agent) -> 
     let Onstage { stage, settings, .. } = onstage;
     let until = stage.transcript().lines().len();
     let lines = lines(onstage, NOW, until);
-    let variables = context! { lines, name => &player.name, persona => persona(agent) };
+    let language = onstage.settings.spoken_language();
+    let variables = context! { lines, name => &player.name, persona => persona(agent), language };
     let prompt = stage.templates().render(MEMORY_TEMPLATE, &variables);
     request(stage, settings, agent, prompt, Plan::plain(Words::new("words", MEMORY.0, MEMORY.1)))
 }
@@ -180,7 +181,7 @@ fn head(stage: &Stage, settings: &Settings) -> Value {
         goal => settings.goal_of_characters(),
         style => &settings.style,
         names,
-        language => &settings.language,
+        language => settings.spoken_language(),
     }
 }
 
@@ -236,14 +237,14 @@ fn plan(player: &Player, stage: &Stage, settings: &Settings, own: &Own<'_>) -> P
     let is_other = |line: &&Line| spoken(line) && !player.said(line);
     let last = lines.iter().rev().find(is_other).map(|line| (line, line.heard(own.as_of)));
     let heard_words: Arc<[Arc<str>]> = lines.iter().rev().take(2 * SHOWN).map(|line| line.heard(own.as_of)).collect();
-    let name = &player.name;
+    let (name, language) = (&player.name, settings.spoken_language());
     let words = |interrupts: bool, (sentences, max_chars): (usize, usize)| {
         let from = last.as_ref().and_then(|(line, _)| match &line.speaker {
             Speaker::Agent(agent) => Some(settings.name_of(agent).to_owned()),
             _ => None,
         });
         let words = last.as_ref().map(|(_, words)| words.clone());
-        let ask = templates.render(WORDS, &context! { name, last => words.clone(), from, interrupts });
+        let ask = templates.render(WORDS, &context! { name, last => words.clone(), from, interrupts, language });
         let line = Words::new("text", sentences, max_chars).asked(ask).about(words);
         Part::Words(line.having_heard(heard_words.clone()))
     };
@@ -257,7 +258,7 @@ fn plan(player: &Player, stage: &Stage, settings: &Settings, own: &Own<'_>) -> P
         Part::Choice(Choice::new("to", picks).asked(templates.render(TO, &context! { name })))
     };
     let speaks = Pick::new(format!("Yes, {name} speaks"), "speak").then(vec![tone(), to(), words(false, LINE)]);
-    let does = Words::new("act", ACT.0, ACT.1).asked(templates.render(DOES, &context! { name }));
+    let does = Words::new("act", ACT.0, ACT.1).asked(templates.render(DOES, &context! { name, language }));
     let reacts = Pick::new(format!("No, {name} only does something"), "react").then(vec![tone(), Part::Words(does)]);
     let silent = Pick::new(format!("No, {name} stays silent and listens"), "silent");
     let mut options = vec![speaks];
@@ -312,18 +313,19 @@ pub(super) fn try_templates(templates: &Templates, player: &Player, onstage: Ons
     let own = Own { notes: &["note".into()], feelings: None, as_of: NOW, until: 0 };
     let name = &player.name;
     let lines = ["line"];
-    let words = context! { name, last => "text", from => "name", interrupts => false };
+    let language = settings.spoken_language();
+    let words = context! { name, last => "text", from => "name", interrupts => false, language };
     let all = [
         (SYSTEM, head(stage, settings)),
         (EXAMPLE, context! {}),
         (UPDATE, variables(player, onstage, agent, &own)),
         (TONE, context! { name }),
         (TO, context! { name }),
-        (DOES, context! { name }),
+        (DOES, context! { name, language }),
         (WORDS, words),
         (EVIDENCE, context! { goal => &settings.goal }),
         (JUDGE, context! { lines, goal => &settings.goal }),
-        (MEMORY_TEMPLATE, context! { lines, name, persona => persona(agent) }),
+        (MEMORY_TEMPLATE, context! { lines, name, persona => persona(agent), language }),
     ];
     all.iter().try_for_each(|(template, variables)| templates.try_render(template, variables).map(|_| ()))
 }

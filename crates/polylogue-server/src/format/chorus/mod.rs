@@ -74,6 +74,10 @@ pub struct SlotRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 20_000))]
     pub persona: Option<String>,
+    /// What the others call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 40))]
+    pub name: Option<String>,
     /// The voice profile that it speaks with, instead of its own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]

@@ -19,7 +19,7 @@ use polylogue_core::{
     event::Origin,
     format::{
         self, Format,
-        discussion::{self, Decision, DiscussionState, DiscussionStatus, Participant, Settings},
+        discussion::{self, Closing, Decision, DiscussionState, DiscussionStatus, Participant, Settings},
     },
     id::{PersonId, Seq, SessionId},
     setup::Change,
@@ -69,6 +69,7 @@ pub struct DiscussionRequest {
     /// In the order in which they speak.
     pub participants: Vec<ParticipantRequest>,
     pub max_rounds: Option<u32>,
+    pub closing: Closing,
 }
 
 /// Somebody who is to take part: an agent, or with the role `user` a person.
@@ -130,6 +131,9 @@ struct Create {
     participants: Vec<ParticipantRequest>,
     #[schemars(range(min = 1, max = 1000))]
     max_rounds: Option<u32>,
+    /// `decision`: after the rounds the leader, else the manager, else the last agent states what was decided
+    #[serde(default)]
+    closing: Closing,
 }
 
 /// Begin a discussion
@@ -147,8 +151,9 @@ async fn create(
     Body(create): Body<Create>,
 ) -> Result<(StatusCode, Json<DiscussionState>), Refusal> {
     let key = key(&headers)?;
-    let Create { title, topic, participants, max_rounds } = create;
-    let mut setup = app.house.setup(Request::new(DiscussionRequest { title, topic, participants, max_rounds })).await?;
+    let Create { title, topic, participants, max_rounds, closing } = create;
+    let request = DiscussionRequest { title, topic, participants, max_rounds, closing };
+    let mut setup = app.house.setup(Request::new(request)).await?;
     if let (Some(key), Some(settings)) = (key, setup.format.settings_mut::<Settings>()) {
         settings.key = Some(key.clone());
         setup.id = SessionId::of_key(&key);
@@ -361,8 +366,8 @@ async fn change(
 
 async fn reseat(app: &App, opened: Opened, participants: Vec<ParticipantRequest>) -> Result<(), Refusal> {
     let settings = opened.conversation.stage().setup().format.settings::<Settings>().ok_or_else(none)?;
-    let (title, max_rounds) = (settings.title.to_string(), Some(settings.max_rounds));
-    let request = DiscussionRequest { title, topic: None, participants, max_rounds };
+    let (title, max_rounds, closing) = (settings.title.to_string(), Some(settings.max_rounds), settings.closing);
+    let request = DiscussionRequest { title, topic: None, participants, max_rounds, closing };
     let mut setup = app.house.setup(Request::new(request)).await?;
     let settings = setup.format.settings_mut::<Settings>();
     let settings = settings.ok_or_else(|| Refusal::internal("the house made no discussion"))?;

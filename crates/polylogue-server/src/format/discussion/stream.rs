@@ -43,8 +43,13 @@ pub(super) fn discussion(app: &App, session: SessionId, before: Seq, heard: Seq)
                 if matches!(record.event, Event::Ended { .. }) {
                     return Some((state(&hub, session).await?, None));
                 }
-                let Some(Decision::TurnTaken { next, .. }) = record.event.decided() else { continue };
-                let is_persons = next.as_ref().is_some_and(|turn| turn.participant.is_person());
+                let is_persons = match record.event.decided() {
+                    Some(Decision::TurnTaken { next, .. }) => {
+                        next.as_ref().is_some_and(|turn| turn.participant.is_person())
+                    }
+                    Some(Decision::Closed { .. }) => false,
+                    _ => continue,
+                };
                 let changes = discussion_changes(session, &std::mem::take(&mut open));
                 if is_persons {
                     // Nothing more is waited for.

@@ -78,7 +78,14 @@ pub(super) async fn run_discussion(name: String, turns: u32) -> Result<Value, Fa
     let first = Participant { role: Role::User, who: Who::Person(person.clone()) };
     let participants = [first].into_iter().chain(agents.iter().map(seat)).collect();
     let (title, max_rounds) = ("The roof".into(), turns / 4);
-    let settings = discussion::Settings { title, topic: None, participants, max_rounds, key: None };
+    let settings = discussion::Settings {
+        title,
+        topic: None,
+        participants,
+        max_rounds,
+        key: None,
+        closing: discussion::Closing::Open,
+    };
     let setup = Setup {
         id: engine::new_session_id()?,
         format: FormatSetup::new(settings),

@@ -89,7 +89,7 @@ pub(super) fn six_slots(model: &ModelRef, is_small: bool) -> Result<Setup, Failu
         is_small,
     };
     let cast = Cast::new(slots.iter().map(agent).collect(), vec!["you".parse().expect("a good name")])?;
-    let slots = slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent() }).collect();
+    let slots = slots.iter().map(|slot| Slot { slot_id: *slot, agent_id: slot.agent(), name: None }).collect();
     let profile = polylogue_core::format::chorus::VoiceProfile { name: "plain".into(), description: "plain".into() };
     Ok(Setup {
         id: engine::new_session_id()?,

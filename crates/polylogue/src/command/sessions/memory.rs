@@ -52,7 +52,7 @@ pub(super) async fn run(
 async fn find(engine: &Engine, character: &str, story: Option<&str>) -> Result<Vec<Memory>, Failure> {
     for name in [character.to_owned(), character.to_lowercase()] {
         let id: AgentId = name.parse().map_err(|error| Failure::request(format!("{error}")))?;
-        let found = engine.memories.memories(&id, story, SHOWN).await?;
+        let found = engine.memories.memories(Some(&id), story, SHOWN).await?;
         if !found.is_empty() {
             return Ok(found);
         }

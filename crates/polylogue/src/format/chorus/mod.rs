@@ -131,6 +131,7 @@ impl Format for Chorus {
         let seat = |slot: SlotRequest| Seat {
             number: slot.slot_id,
             agent: slot.agent_id,
+            name: slot.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()),
             persona: slot.persona.filter(|persona| !persona.trim().is_empty()),
             voice: slot.voice.filter(|voice| !voice.trim().is_empty()),
         };

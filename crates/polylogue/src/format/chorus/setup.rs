@@ -2,7 +2,7 @@
 
 use polylogue_core::{
     Setup,
-    format::chorus::{Settings, Slot, SlotId, VoiceProfile},
+    format::chorus::{Persona, Settings, Slot, SlotId, VoiceProfile},
     id::PersonId,
     setup::{Cast, FormatSetup},
 };
@@ -29,6 +29,8 @@ pub(crate) struct Seat {
     pub(crate) number: u8,
     /// An agent by its name.
     pub(crate) agent: String,
+    /// What the others call it.
+    pub(crate) name: Option<String>,
     /// In the place of the agent's own.
     pub(crate) persona: Option<String>,
     pub(crate) voice: Option<String>,
@@ -37,7 +39,7 @@ pub(crate) struct Seat {
 impl Seat {
     /// An agent as the configuration has it.
     pub(crate) fn of(number: u8, agent: String) -> Seat {
-        Seat { number, agent, persona: None, voice: None }
+        Seat { number, agent, name: None, persona: None, voice: None }
     }
 }
 
@@ -58,9 +60,15 @@ pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         if slots.iter().any(|slot: &Slot| slot.slot_id == slot_id) {
             return Err(Failure::request(format!("slot {slot_id} is given twice")));
         }
-        slots.push(Slot { slot_id, agent_id });
+        let usual = agent.persona.is_none().then(|| Persona::of(slot_id));
+        if let Some(usual) = usual {
+            agent.persona = Some(if agent.is_small { usual.brief().into() } else { usual.full().into() });
+        }
+        let name = seat.name.or(usual.map(|usual| usual.name.to_owned()));
+        slots.push(Slot { slot_id, agent_id, name: name.map(Into::into) });
         cast.push(agent);
     }
+    name_the_rest(&mut slots);
     let person: PersonId = "you".parse().expect("a good name");
     let by_default = config.chorus.speech.unwrap_or(true) || common.speech;
     Ok(Setup {
@@ -73,6 +81,19 @@ pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         templates: config.templates()?,
         room: None,
     })
+}
+
+/// Whoever has no name goes by that of its agent, where nobody else does.
+fn name_the_rest(slots: &mut [Slot]) {
+    let plain = |name: &str| name.to_lowercase();
+    let names: Vec<String> = slots.iter().filter_map(|slot| slot.name.as_deref().map(plain)).collect();
+    let agents: Vec<String> = slots.iter().map(|slot| plain(slot.agent_id.as_str())).collect();
+    for slot in slots.iter_mut().filter(|slot| slot.name.is_none()) {
+        let own = plain(slot.agent_id.as_str());
+        let is_alone = agents.iter().filter(|agent| **agent == own).count() == 1 && !names.contains(&own);
+        let is_short = own.chars().count() <= Settings::MAX_NAME_CHARS && !own.contains(':');
+        slot.name = (is_alone && is_short).then(|| slot.agent_id.as_str().into());
+    }
 }
 
 /// The voice profiles that agents are offered.

@@ -100,7 +100,7 @@ impl Lanes {
                 Some(Doing::Thinking(arriving)) if arriving.is_empty() => "thinking".to_owned(),
                 Some(Doing::Thinking(arriving)) => tail(arriving, width),
             };
-            let agent = filled(&fitted(slot.agent_id.as_str(), NAME_COLUMNS), NAME_COLUMNS);
+            let agent = filled(&fitted(called(slot), NAME_COLUMNS), NAME_COLUMNS);
             lanes.push(format!("{} {agent} {}", slot.slot_id, self.style.dim(&state)));
         }
         self.status.show(&lanes);
@@ -115,8 +115,8 @@ impl Lanes {
             None => format!("{}:", line.speaker),
             Some(own) => {
                 let to = line.to.as_ref().and_then(|to| slot(to.as_str()));
-                let to = to.map(|to| format!(" → {}", to.slot_id)).unwrap_or_default();
-                format!("{} {}{to}:", own.slot_id, own.agent_id)
+                let to = to.map(|to| format!(" → {} {}", to.slot_id, called(to))).unwrap_or_default();
+                format!("{} {}{to}:", own.slot_id, called(own))
             }
         };
         let name = self.style.name(&line.speaker, &shown, conversation);
@@ -128,6 +128,11 @@ fn slots(conversation: &Conversation) -> &[Slot] {
     conversation.stage().setup().format.settings::<Settings>().map_or(&[], |settings| &settings.slots)
 }
 
+/// What the others call it or, where it has no name, its agent.
+fn called(slot: &Slot) -> &str {
+    slot.name.as_deref().unwrap_or(slot.agent_id.as_str())
+}
+
 fn is_made(line: &Line) -> bool {
     matches!(line.clip, ClipState::Made(_))
 }
@@ -136,7 +141,7 @@ impl View for Lanes {
     fn tell(&mut self, conversation: &Conversation) {
         opening::tell(conversation, self.style, |agent| {
             let slot = slots(conversation).iter().find(|slot| slot.slot_id.agent() == agent.name);
-            slot.map_or(agent.name.as_str(), |slot| slot.agent_id.as_str())
+            slot.map_or(agent.name.as_str(), called)
         });
     }
 

@@ -1,20 +1,28 @@
 //! `polylogue collaborate`: agents hand a task back and forth, within bounds.
 
+mod result;
 mod setup;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
     Setup,
-    format::{Format as _, collaboration::Settings},
+    format::{
+        Format as _,
+        collaboration::{Finished, Settings},
+    },
     id::Seq,
+};
+use polylogue_runtime::{
+    Listener,
+    port::{Artifacts, Journal},
 };
 use polylogue_server::{Refusal, Request, format::collaboration::CollaborationRequest};
 use serde_json::{Value, json};
 
 use self::setup::Wish;
-use super::Format;
+use super::{Format, keepsake::Keepsakes};
 use crate::{
     agents,
     args::Common,
@@ -40,13 +48,17 @@ pub(crate) struct Args {
     /// After how many rounds it ends at the latest [default: 6]
     #[arg(long, value_name = "N")]
     max_rounds: Option<u32>,
+    /// Where to write the finished work, beside the result.md among the session's files
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure> {
     let config = Config::read(common.config.as_deref())?;
     let engine = Engine::open(common, &config).await?;
     engine.look_around(common, &config).await;
-    let Args { goal, between, start: speaker, max_rounds } = args;
+    let Args { goal, between, start: speaker, max_rounds, out } = args;
+    out.as_deref().map_or(Ok(()), result::can_be_written)?;
     let wish = Wish { goal: words::given(goal)?, between, speaker, max_rounds, ..Wish::default() };
     let setup = setup::setup(wish, common, &config, &engine)?;
     if setup.speech {
@@ -54,7 +66,11 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     }
     let mut view = format::view(common, &setup.format, &config);
     let id = engine.hub.start(setup).await?;
-    follow(&engine, id, Seq::START, view.as_mut()).await
+    let code = follow(&engine, id, Seq::START, view.as_mut()).await?;
+    if let Some(out) = out {
+        result::write(&engine.hub.conversation(id).await?, &out)?;
+    }
+    Ok(code)
 }
 
 /// What the process knows of a collaboration.
@@ -82,5 +98,14 @@ impl Format for Collaboration {
         between.iter().chain(&speaker).try_for_each(|name| house.must_be_open(name))?;
         let wish = Wish { goal, mode, between, speaker, max_rounds, background, room };
         setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)
+    }
+
+    fn listeners(
+        &self,
+        journal: &Arc<dyn Journal>,
+        artifacts: &Arc<dyn Artifacts>,
+        _: &Config,
+    ) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+        Ok(vec![Arc::new(Keepsakes::<Finished>::new(journal.clone(), artifacts.clone()))])
     }
 }

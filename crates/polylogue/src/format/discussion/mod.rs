@@ -10,7 +10,7 @@ use polylogue_core::{
     Conversation, Setup,
     format::{
         Format as _,
-        discussion::{DiscussionState, DiscussionStatus, Settings},
+        discussion::{Closing, DiscussionState, DiscussionStatus, Settings, kind},
     },
     id::{PersonId, Seq, SessionId},
 };
@@ -53,6 +53,10 @@ pub(crate) enum Args {
         /// After how many rounds it is complete [default: 3]
         #[arg(long, value_name = "N")]
         max_rounds: Option<u32>,
+        /// How it closes after its rounds: `decision` has the leader (else the manager, else the last agent) state
+        /// what was decided [default: open]
+        #[arg(long, value_name = "decision|open", value_parser = closing)]
+        closing: Option<Closing>,
     },
     /// Say something when it is a person's turn, and hear the agents up to the next
     Say {
@@ -75,7 +79,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let config = Config::read(common.config.as_deref())?;
     let engine = Engine::open(common, &config).await?;
     match args {
-        Args::New { title, topic, participant, max_rounds } => {
+        Args::New { title, topic, participant, max_rounds, closing } => {
             let usual = config.discussion.participants.iter().flatten();
             let participants = if participant.is_empty() { usual.collect() } else { participant.iter().collect() };
             let participants: Vec<&String> = participants;
@@ -84,7 +88,8 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
             }
             let participants = participants.into_iter().map(|written| seat(written)).collect();
             let topic = topic.map(words::given).transpose()?;
-            let request = DiscussionRequest { title, topic, participants, max_rounds };
+            let closing = closing.unwrap_or_default();
+            let request = DiscussionRequest { title, topic, participants, max_rounds, closing };
             engine.look_around(common, &config).await;
             let setup = setup::setup(request, common, &config, &engine)?;
             if setup.speech {
@@ -104,6 +109,10 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
         }
         Args::Show { id } => show(common, &engine, engine.find(&id).await?).await,
     }
+}
+
+fn closing(text: &str) -> Result<Closing, String> {
+    Closing::named(text).map_err(|problem| problem.to_string())
 }
 
 const NOBODY: &str = "who takes part? Name everybody in the order in which they speak: --participant user --participant manager=gpt --participant specialist=claude";
@@ -147,7 +156,9 @@ async fn show(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCod
     output::line(style.dim(&format!("{}\n", state.speaker_order.join(" → "))));
     let mut round = 0;
     for entry in &state.entries {
-        if entry.round_number != round {
+        if entry.metadata.kind == Some(kind::DECISION) {
+            output::line(style.dim("— the decision —\n"));
+        } else if entry.round_number != round {
             round = entry.round_number;
             output::line(style.dim(&format!("— round {round} of {} —\n", project.max_rounds)));
         }
@@ -160,7 +171,9 @@ async fn show(common: &Common, engine: &Engine, id: SessionId) -> Result<ExitCod
         output::line(format!("{}{role}\n{said}\n", style.bold(&entry.speaker)));
     }
     let next = state.next_speaker.as_deref().unwrap_or_default();
+    let is_closing = project.current_turn_index as usize >= state.speaker_order.len();
     output::line(style.bold(&match project.status {
+        DiscussionStatus::Active if is_closing => format!("the rounds are over · {next} states the decision"),
         DiscussionStatus::Active => {
             format!("round {} of {} · it is {next}'s turn", project.current_round, project.max_rounds)
         }

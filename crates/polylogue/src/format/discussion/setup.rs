@@ -53,7 +53,14 @@ pub(crate) fn setup(
     let max_rounds = request.max_rounds.unwrap_or(Settings::DEFAULT_ROUNDS);
     Ok(Setup {
         id: engine::new_session_id()?,
-        format: FormatSetup::new(Settings { title, topic, participants, max_rounds, key: None }),
+        format: FormatSetup::new(Settings {
+            title,
+            topic,
+            participants,
+            max_rounds,
+            key: None,
+            closing: request.closing,
+        }),
         cast: Cast::new(cast, people)?,
         limits: config.limits.limits(),
         seed: common.seed.map_or_else(engine::new_seed, Ok)?,

@@ -28,6 +28,9 @@ impl View for Turns {
         {
             self.0.aside(&format!("{} could not answer: {}", turn.participant.name(), failure.message));
         }
+        if let Some(Decision::TurnTaken { closes: Some(closer), .. }) = record.event.decided() {
+            self.0.aside(&format!("the rounds are over: {closer} states the decision"));
+        }
         self.0.record(record, conversation);
     }
 

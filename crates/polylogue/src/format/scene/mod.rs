@@ -10,6 +10,7 @@ mod parts;
 mod player;
 mod setup;
 mod source;
+mod story;
 mod view;
 
 use std::{
@@ -18,6 +19,7 @@ use std::{
     sync::Arc,
 };
 
+pub(crate) use self::story::Story;
 use async_trait::async_trait;
 use polylogue_core::{
     Conversation, Setup,
@@ -76,7 +78,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let characters = Folder(args.agents.unwrap_or_else(|| config.characters()));
     let origin = Origin::Folder(args.file.parent().unwrap_or(Path::new("")));
     let setup = setup::setup(Wish { file, origin, characters: &characters }, common, &config, &engine)?;
-    let setup = memory::brought_along(setup, &*engine.memories).await?;
+    let setup = memory::brought_along(setup, &engine).await?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;
     }
@@ -100,7 +102,7 @@ impl Format for Scene {
         let characters = Given { texts: request.agents, or: &folder };
         let wish = Wish { file: request.file, origin: Origin::Request(&house.opened), characters: &characters };
         let setup = setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)?;
-        memory::brought_along(setup, &*house.engine.memories).await.map_err(refusal)
+        memory::brought_along(setup, &house.engine).await.map_err(refusal)
     }
 
     /// The characters come along, so that it can be played wherever the server is.

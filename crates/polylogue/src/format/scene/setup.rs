@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use polylogue_core::{Setup, id::AgentId, setup::FormatSetup};
+use polylogue_core::{Setup, format::scene::Settings, id::AgentId, setup::FormatSetup, text::language::Language};
 use serde_json::{Value, json};
 
 use super::{
@@ -55,6 +55,7 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
     let settings = fields.settings(&ids, names.collect());
     problems.extend(settings.problems(if fields.knows_characters { &ids } else { &anybody }));
     let (characters, missing) = parted(found);
+    let settings = speaking(settings, &characters);
     if !problems.is_empty() {
         problems.extend(missing.iter().map(|missing| missing.advice.clone()));
         return Err(invalid(problems, wish.file));
@@ -84,6 +85,18 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
         templates: config.templates()?,
         room: None,
     })
+}
+
+/// The settings with the language by its code: the one that the file names, else the one that is found in the scene.
+fn speaking(settings: Settings, characters: &[Character]) -> Settings {
+    let language = match settings.language.as_deref().map(str::trim).filter(|written| !written.is_empty()) {
+        Some(written) => Some(Language::named(written).map_or(written, |language| language.code)),
+        None => {
+            let personas = characters.iter().filter_map(|character| character.persona.as_deref());
+            settings.found_language(personas).map(|language| language.code)
+        }
+    };
+    Settings { language: language.map(Into::into), ..settings }
 }
 
 /// The name of a character in the cast: as its file is called, or as the scene calls it if there is none.

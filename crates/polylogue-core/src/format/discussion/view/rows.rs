@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::{
     Event, Reason, Record, Timestamp,
     event::Origin,
-    format::discussion::{Decision, Participant, Role, Settings, Turn, TurnFailure, Who},
+    format::discussion::{Decision, Participant, Role, Settings, Turn, TurnFailure, Who, kind},
     id::{AgentId, PartId, Seq, SessionId},
     ledger::Usage,
+    line::LineKind,
     setup::{Agent, Cast, Change, ModelRef, Sampling},
     text::reply::Repair,
 };
@@ -37,7 +38,7 @@ pub enum DiscussionChange {
         status: DiscussionStatus,
         at: Timestamp,
     },
-    /// It has another number of rounds. One that was complete is at the first turn of a further round.
+    /// It has another number of rounds. One whose last turn was taken is at the first turn of a further round.
     Rounds {
         max_rounds: u32,
         at: Timestamp,
@@ -140,6 +141,9 @@ pub struct Metadata {
     pub speaker: Arc<str>,
     /// The record of the journal that closes the turn.
     pub seq: Seq,
+    /// What the line is, where it is no turn like the others: the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<LineKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,16 +197,30 @@ pub fn discussion_changes<R: Borrow<Record>>(session: SessionId, records: &[R]) 
                 Some(Decision::Reseated { participants, cast }) => {
                     changes.push(seated(session, participants, cast, *at));
                 }
-                Some(Decision::TurnTaken { turn, failure, next }) => {
+                Some(Decision::TurnTaken { turn, failure, next, closes }) => {
                     let speaker: Arc<str> = turn.participant.name().into();
                     let closed = std::mem::take(&mut open);
                     let metadata = Metadata { speaker, seq: *seq, failure: failure.clone(), ..closed };
                     let content = std::mem::take(&mut content);
                     changes.push(DiscussionChange::Logged(LogRow::of(session, turn, content, metadata, *at)));
-                    changes.push(match *next {
-                        Some(Turn { index, round, .. }) => DiscussionChange::Turned { index, round, at: *at },
-                        None => DiscussionChange::Stands { status: DiscussionStatus::Completed, at: *at },
+                    changes.push(match (next, closes) {
+                        (Some(Turn { index, round, .. }), _) => {
+                            DiscussionChange::Turned { index: *index, round: *round, at: *at }
+                        }
+                        // After everybody's turn.
+                        (None, Some(_)) => {
+                            DiscussionChange::Turned { index: turn.index + 1, round: turn.round, at: *at }
+                        }
+                        (None, None) => DiscussionChange::Stands { status: DiscussionStatus::Completed, at: *at },
                     });
+                }
+                Some(Decision::Closed { turn, failure }) => {
+                    let speaker: Arc<str> = turn.participant.name().into();
+                    let (closed, kind) = (std::mem::take(&mut open), Some(kind::DECISION));
+                    let metadata = Metadata { speaker, seq: *seq, kind, failure: failure.clone(), ..closed };
+                    let content = std::mem::take(&mut content);
+                    changes.push(DiscussionChange::Logged(LogRow::of(session, turn, content, metadata, *at)));
+                    changes.push(DiscussionChange::Stands { status: DiscussionStatus::Completed, at: *at });
                 }
                 Some(Decision::Noted { .. } | Decision::Reasked { .. }) | None => {}
             },

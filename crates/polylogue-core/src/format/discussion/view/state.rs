@@ -10,7 +10,7 @@ use super::rows::{
 };
 use crate::{
     Event, Record, Timestamp,
-    format::discussion::Role,
+    format::discussion::{Closing, Role, Settings, kind, settings::closer},
     id::{PartId, SessionId},
 };
 
@@ -28,6 +28,9 @@ pub struct DiscussionState {
     pub speaker_order: Vec<Arc<str>>,
     /// Nobody when it is complete.
     pub next_speaker: Option<Arc<str>>,
+    /// What was decided, where it has closed with a decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -40,6 +43,8 @@ pub struct Project {
     pub current_turn_index: u32,
     pub current_round: u32,
     pub max_rounds: u32,
+    #[serde(skip_serializing_if = "Closing::is_open")]
+    pub closing: Closing,
     pub participants: Vec<ProjectParticipant>,
     #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
@@ -86,18 +91,29 @@ impl DiscussionState {
         };
         let mut changes = discussion_changes(setup.id, records).into_iter();
         let Some(DiscussionChange::Begun(project)) = changes.next() else { return Err(NotADiscussion) };
-        let mut state = DiscussionState::begun(project);
+        let closing = setup.format.settings::<Settings>().map(|settings| settings.closing).unwrap_or_default();
+        let mut state = DiscussionState::begun(project, closing);
         changes.for_each(|change| state.apply(change));
         state.next_speaker = match state.project.status {
             DiscussionStatus::Active | DiscussionStatus::Paused => {
-                state.speaker_order.get(state.project.current_turn_index as usize).cloned()
+                let index = state.project.current_turn_index as usize;
+                state.speaker_order.get(index).cloned().or_else(|| state.project.closer())
             }
             DiscussionStatus::Completed => None,
         };
+        let is_decision = |entry: &&DiscussionEntry| entry.metadata.kind == Some(kind::DECISION);
+        let is_complete = state.project.status == DiscussionStatus::Completed;
+        let last = state
+            .entries
+            .last()
+            .filter(|_| is_complete)
+            .filter(is_decision)
+            .filter(|entry| entry.metadata.failure.is_none());
+        state.decision = last.map(|entry| entry.content.clone());
         Ok(state)
     }
 
-    fn begun(row: ProjectRow) -> DiscussionState {
+    fn begun(row: ProjectRow, closing: Closing) -> DiscussionState {
         let project = Project {
             id: row.id,
             title: row.title,
@@ -106,12 +122,13 @@ impl DiscussionState {
             current_turn_index: 0,
             current_round: 1,
             max_rounds: row.max_rounds,
+            closing,
             participants: Vec::new(),
             created_at: row.created_at.to_string(),
             updated_at: row.created_at.to_string(),
         };
-        let (entries, counts, speaker_order, next_speaker) = Default::default();
-        DiscussionState { status: "success", project, entries, counts, speaker_order, next_speaker }
+        let (entries, counts, speaker_order, next_speaker, decision) = Default::default();
+        DiscussionState { status: "success", project, entries, counts, speaker_order, next_speaker, decision }
     }
 
     /// The same as a table does with it.
@@ -127,7 +144,9 @@ impl DiscussionState {
             }
             DiscussionChange::Logged(row) => {
                 touch(row.created_at);
-                *self.counts.entry(row.metadata.speaker.clone()).or_default() += 1;
+                if row.metadata.kind.is_none() {
+                    *self.counts.entry(row.metadata.speaker.clone()).or_default() += 1;
+                }
                 self.entries.push(DiscussionEntry::of(project.id, row));
             }
             DiscussionChange::Turned { index, round, at } => {
@@ -140,13 +159,22 @@ impl DiscussionState {
             }
             DiscussionChange::Rounds { max_rounds, at } => {
                 touch(at);
-                if project.status == DiscussionStatus::Completed && max_rounds > project.max_rounds {
+                let is_past_the_last = project.current_turn_index as usize >= project.participants.len();
+                let is_over = project.status == DiscussionStatus::Completed || is_past_the_last;
+                if is_over && max_rounds > project.max_rounds {
                     (project.current_turn_index, project.current_round) = (0, project.current_round + 1);
                 }
                 project.max_rounds = max_rounds;
             }
             DiscussionChange::Recast { .. } => {}
         }
+    }
+}
+
+impl Project {
+    /// Who states the decision.
+    fn closer(&self) -> Option<Arc<str>> {
+        closer(&self.participants, |participant| participant.role).map(|closer| closer.name.clone())
     }
 }
 
