@@ -252,7 +252,7 @@ impl Conversation {
     /// What it means that a person's line reads so. They spoke here before, so they may.
     pub(crate) fn on_human_edit(&self, who: PersonId, words: &str, origin: Origin) -> Result<Vec<Event>, Rejected> {
         self.must_be_sayable(&who, words)?;
-        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who })?;
+        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who, text: words })?;
         Ok(followed(Event::HumanSpoke { who, text: words.into(), origin }, follows.events))
     }
 
@@ -264,7 +264,7 @@ impl Conversation {
     fn on_human(&self, who: PersonId, text: Arc<str>, origin: Origin) -> Result<Vec<Event>, Rejected> {
         self.must_be_sayable(&who, &text)?;
         self.rules.may_speak(&self.stage, &who)?;
-        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who })?;
+        let follows = self.rules.on(&self.stage, Happened::Heard { who: &who, text: &text })?;
         Ok(followed(Event::HumanSpoke { who, text, origin }, follows.events))
     }
 

@@ -56,7 +56,7 @@ pub enum Happened<'a> {
     /// A call failed for good.
     Failed { ask: &'a AskId, failure: &'a CallFailure },
     /// A person spoke, and was allowed to.
-    Heard { who: &'a PersonId },
+    Heard { who: &'a PersonId, text: &'a str },
     /// A line's clip is made, or has failed.
     Clipped { line: LineId, is_made: bool },
     /// Somebody outside wants this to be decided.

@@ -18,6 +18,7 @@ mod scene_directed;
 mod scene_goes_on;
 mod scene_judged;
 mod scene_properties;
+mod score;
 mod small;
 mod support;
 mod unread;

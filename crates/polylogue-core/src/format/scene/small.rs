@@ -120,7 +120,7 @@ pub(super) fn judge(
     let mut how_far =
         vec![far("Not at all", 0.0), far("Only a little", 0.2), far("About half of it", 0.5), far("Most of it", 0.7)];
     if report.beat + 1 >= EARNED_BY.min(report.max_beats) {
-        let reached = Part::Given { field: "goalReached", value: json!(true) };
+        let reached = Part::Given { field: "goalReached".into(), value: json!(true) };
         how_far.push(Pick::new("All of it", 1.0).then(vec![reached]));
     }
     let plan = Plan::new(vec![Part::Choice(Choice::new("progress", how_far).judged())], |fields| {
@@ -228,7 +228,7 @@ fn plan(player: &Player, stage: &Stage, settings: &Settings, own: &Own<'_>) -> P
         options.extend([reacts, silent]);
         let is_fresh = line.id.0 as usize + others.len() >= lines.len();
         if let Some(phrase) = half(&line.text).filter(|_| is_fresh && line.cut_after.is_none()) {
-            let after = Part::Given { field: "after", value: json!(phrase) };
+            let after = Part::Given { field: "after".into(), value: json!(phrase) };
             let cuts_in = Pick::new(format!("Yes, {name} interrupts"), "interrupt");
             options.push(cuts_in.then(vec![tone(), after, words(true, CUT_IN)]));
         }
