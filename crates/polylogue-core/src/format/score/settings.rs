@@ -55,7 +55,7 @@ impl Settings {
     }
 
     /// How often a repeat goes round at most.
-    pub(super) fn times(&self, times: &Times) -> u32 {
+    pub fn times(&self, times: &Times) -> u32 {
         match times {
             Times::Number(times) => *times,
             Times::Setting(name) => {
