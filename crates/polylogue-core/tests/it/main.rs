@@ -19,6 +19,8 @@ mod scene_goes_on;
 mod scene_judged;
 mod scene_properties;
 mod score;
+mod score_mirrors;
+mod score_properties;
 mod small;
 mod support;
 mod unread;

@@ -12,7 +12,7 @@ use polylogue_core::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Play, agent, said};
+use crate::support::{Play, agent};
 
 pub(crate) fn shipped(name: &str) -> Arc<Score> {
     let (_, text) = SHIPPED.iter().find(|(known, _)| *known == name).unwrap();
