@@ -84,6 +84,11 @@ impl Refusal {
         Refusal::new(Code::Internal, format!("{error}: try again")).with_status(StatusCode::SERVICE_UNAVAILABLE)
     }
 
+    /// What is wrong with what was asked for, where that is why.
+    pub(crate) fn of_the_request(&self) -> Option<&str> {
+        matches!(self.code, Code::InvalidRequest | Code::InvalidConfig).then_some(&*self.message)
+    }
+
     /// The same with a status that says more than the code's own.
     pub(crate) fn with_status(mut self, status: StatusCode) -> Refusal {
         self.status = Some(status);

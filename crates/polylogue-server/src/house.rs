@@ -38,6 +38,11 @@ pub trait House: Send + Sync {
         Map::new()
     }
 
+    /// What sessions of a format can begin from here, where that is written down.
+    async fn offers(&self, _format: &str) -> Vec<Value> {
+        Vec::new()
+    }
+
     /// What thinks and speaks here.
     async fn ready(&self) -> Ready {
         Ready { models: Vec::new(), voices: Vec::new() }

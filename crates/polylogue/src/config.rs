@@ -21,6 +21,7 @@ use crate::{failure::Failure, format::Moderator, osc::Sender};
 
 const DEFAULT_FILE: &str = "polylogue.toml";
 const DEFAULT_CHARACTERS: &str = ".claude/agents";
+const DEFAULT_SCORES: &str = "scores";
 const DEFAULT_STORE: &str = "sqlite:data/polylogue.db";
 
 #[derive(Debug, Default, Deserialize)]
@@ -34,6 +35,7 @@ pub(crate) struct Config {
     pub(crate) chorus: Chorus,
     pub(crate) discussion: Discussion,
     pub(crate) scene: Scene,
+    pub(crate) scores: Scores,
     pub(crate) server: Server,
     pub(crate) artifacts: Artifacts,
     osc: OscTable,
@@ -263,6 +265,16 @@ pub(crate) struct Discussion {
     pub(crate) participants: Option<Vec<String>>,
 }
 
+/// Formats from files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Scores {
+    /// Where the files are.
+    dir: Option<PathBuf>,
+    /// Whether a server plays scores that come with the request.
+    pub(crate) allow_sent: bool,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Scene {
@@ -316,6 +328,12 @@ impl Config {
     pub(crate) fn characters(&self) -> PathBuf {
         let beside = self.scene.agents.as_ref().map(|agents| self.folder.join(agents));
         beside.unwrap_or_else(|| PathBuf::from(DEFAULT_CHARACTERS))
+    }
+
+    /// Where scores of one's own are.
+    pub(crate) fn scores(&self) -> PathBuf {
+        let beside = self.scores.dir.as_ref().map(|dir| self.folder.join(dir));
+        beside.unwrap_or_else(|| PathBuf::from(DEFAULT_SCORES))
     }
 
     /// What it says about models.

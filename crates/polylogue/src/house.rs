@@ -90,6 +90,10 @@ impl House for ThisHouse {
         format::all().filter_map(example).collect()
     }
 
+    async fn offers(&self, format: &str) -> Vec<Value> {
+        format::named(format).map(|format| format.offers(self)).unwrap_or_default()
+    }
+
     async fn ready(&self) -> Ready {
         self.engine.look_around(&self.common, &self.config).await;
         let standing = |(name, state): (String, Result<String, String>)| {

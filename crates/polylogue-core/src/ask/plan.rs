@@ -5,7 +5,7 @@
 //! on is written here, from what it said and chose. A connector that can decode so walks along the plan ([`Walk`]);
 //! for all others the request's prompt and shape say the same.
 
-use std::{collections::VecDeque, fmt, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, fmt, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ pub enum Part {
     Choice(Choice),
     /// Nobody is asked.
     Given {
-        field: &'static str,
+        field: Cow<'static, str>,
         value: Value,
     },
 }
@@ -59,7 +59,7 @@ impl Part {
 /// Words of the model's own, as plain text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Words {
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     /// What it is asked, where that is not the prompt itself.
     pub ask: Option<Text>,
     /// Sentences, at most. It ends with the last of them.
@@ -75,9 +75,9 @@ pub struct Words {
 
 impl Words {
     /// One paragraph that the prompt asks for.
-    pub fn new(field: &'static str, sentences: usize, max_chars: usize) -> Words {
+    pub fn new(field: impl Into<Cow<'static, str>>, sentences: usize, max_chars: usize) -> Words {
         Words {
-            field,
+            field: field.into(),
             ask: None,
             sentences,
             max_chars,
@@ -106,7 +106,7 @@ impl Words {
 /// One of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     pub ask: Option<Text>,
     pub of: Vec<Pick>,
     /// Whether the likeliest is taken. Otherwise one is drawn, as words are.
@@ -114,8 +114,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    pub fn new(field: &'static str, of: Vec<Pick>) -> Choice {
-        Choice { field, ask: None, of, is_judged: false }
+    pub fn new(field: impl Into<Cow<'static, str>>, of: Vec<Pick>) -> Choice {
+        Choice { field: field.into(), ask: None, of, is_judged: false }
     }
 
     #[must_use]
@@ -162,7 +162,7 @@ impl Plan {
 
     /// A reply that is nothing but words.
     pub fn plain(words: Words) -> Plan {
-        let words = Words { field: "words", ..words };
+        let words = Words { field: "words".into(), ..words };
         Plan::new(vec![Part::Words(words)], |fields| fields["words"].as_str().unwrap_or_default().to_owned())
     }
 
@@ -242,7 +242,7 @@ impl Walk {
     /// The words that were asked for.
     pub fn say(&mut self, words: String) {
         if let Some(Part::Words(part)) = self.ahead.pop_front() {
-            put(&mut self.fields, part.field, Value::String(words.clone()));
+            put(&mut self.fields, &part.field, Value::String(words.clone()));
             self.said.push(words);
         }
         self.skip();
@@ -255,7 +255,7 @@ impl Walk {
         {
             let pick = part.of.swap_remove(at);
             self.said.push(pick.words.clone());
-            self.take(part.field, pick);
+            self.take(&part.field, pick);
         }
         self.skip();
     }
@@ -269,10 +269,10 @@ impl Walk {
     fn skip(&mut self) {
         loop {
             match self.ahead.pop_front() {
-                Some(Part::Given { field, value }) => put(&mut self.fields, field, value),
+                Some(Part::Given { field, value }) => put(&mut self.fields, &field, value),
                 Some(Part::Choice(mut choice)) if choice.of.len() == 1 => {
                     let only = choice.of.swap_remove(0);
-                    self.take(choice.field, only);
+                    self.take(&choice.field, only);
                 }
                 Some(Part::Choice(choice)) if choice.of.is_empty() => {}
                 Some(part) => return self.ahead.push_front(part),
@@ -323,7 +323,7 @@ mod tests {
                 )
                 .asked("Is it done?"),
             ),
-            Part::Given { field: "voice", value: json!("warm") },
+            Part::Given { field: "voice".into(), value: json!("warm") },
         ])
     }
 

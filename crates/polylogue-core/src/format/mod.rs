@@ -9,6 +9,7 @@ pub mod collaboration;
 pub mod discussion;
 pub mod interview;
 pub mod scene;
+pub mod score;
 
 mod decision;
 mod definition;
@@ -36,6 +37,7 @@ const FORMATS: &[Definition] = &[
     Definition::of::<discussion::Settings>(),
     Definition::of::<interview::Settings>(),
     Definition::of::<scene::Settings>(),
+    Definition::of::<score::Settings>(),
 ];
 
 /// The format that is recorded under this name.

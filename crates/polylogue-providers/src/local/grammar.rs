@@ -65,7 +65,7 @@ fn bounded(shape: &Shape, longest: usize) -> Value {
             json!({"type": "string", "pattern": pattern})
         }
         Shape::Object(fields) => {
-            let property = |field: &Field| (field.name.to_owned(), bounded(&field.shape, longest));
+            let property = |field: &Field| (field.name.to_string(), bounded(&field.shape, longest));
             let mut schema = shape.schema();
             schema["properties"] = Value::Object(fields.iter().map(property).collect::<Map<_, _>>());
             schema
@@ -74,11 +74,14 @@ fn bounded(shape: &Shape, longest: usize) -> Value {
             json!({"type": "array", "items": bounded(of, longest), "maxItems": most.min(&LONGEST_LIST)})
         }
         // A number in words of its own could have digits without end.
-        Shape::Fraction(least, most) => {
+        Shape::Range(least, most) if least.fract() == 0.0 && most.fract() == 0.0 && most - least <= 100.0 => {
+            json!({"enum": (*least as i64..=*most as i64).collect::<Vec<i64>>()})
+        }
+        Shape::Fraction(least, most) | Shape::Range(least, most) => {
             let part = |n: u32| ((least + (most - least) * f64::from(n) / 20.0) * 100.0).round() / 100.0;
             json!({"enum": (0..=20).map(part).collect::<Vec<f64>>()})
         }
-        Shape::Choice(_) | Shape::Bool | Shape::Number(_) => shape.schema(),
+        Shape::Choice(_) | Shape::Bool | Shape::Number(_) | Shape::Order(_) => shape.schema(),
     }
 }
 
@@ -88,6 +91,11 @@ fn texts(shape: &Shape) -> usize {
         Shape::Text { .. } => 1,
         Shape::Object(fields) => fields.iter().map(|field| texts(&field.shape)).sum(),
         Shape::List(of, most) => texts(of) * most.min(&LONGEST_LIST),
-        Shape::Choice(_) | Shape::Bool | Shape::Number(_) | Shape::Fraction(..) => 0,
+        Shape::Choice(_)
+        | Shape::Bool
+        | Shape::Number(_)
+        | Shape::Fraction(..)
+        | Shape::Range(..)
+        | Shape::Order(_) => 0,
     }
 }

@@ -5,6 +5,7 @@ pub mod collaboration;
 pub mod discussion;
 pub mod interview;
 pub mod scene;
+pub mod score;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -18,4 +19,5 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(discussion::routes())
         .merge(interview::routes())
         .merge(scene::routes())
+        .merge(score::routes())
 }

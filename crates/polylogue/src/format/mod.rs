@@ -7,6 +7,7 @@ mod discussion;
 pub(crate) mod interview;
 mod keepsake;
 mod scene;
+mod score;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -51,6 +52,11 @@ pub(crate) enum Command {
     /// What a story has come to, scene by scene
     #[command(subcommand)]
     Story(scene::Story),
+    /// A format from a file: a score
+    Play(score::Args),
+    /// The scores that can be played
+    #[command(subcommand)]
+    Scores(score::Scores),
 }
 
 pub(crate) async fn run(common: &Common, command: Command) -> Result<ExitCode, Failure> {
@@ -60,12 +66,20 @@ pub(crate) async fn run(common: &Common, command: Command) -> Result<ExitCode, F
         Command::Discuss(args) => discussion::run(common, args).await,
         Command::Scene(args) => scene::run(common, args).await,
         Command::Story(story) => story.run(common).await,
+        Command::Play(args) => score::play(common, args).await,
+        Command::Scores(args) => score::scores(common, args).await,
     }
 }
 
 /// Every format that this process has more to say of than the core, a line each.
-const FORMATS: &[&dyn Format] =
-    &[&chorus::Chorus, &collaboration::Collaboration, &discussion::Discussion, &interview::Interview, &scene::Scene];
+const FORMATS: &[&dyn Format] = &[
+    &chorus::Chorus,
+    &collaboration::Collaboration,
+    &discussion::Discussion,
+    &interview::Interview,
+    &scene::Scene,
+    &score::Scored,
+];
 
 /// What the process knows of a format. What a format leaves out is done as for all.
 #[async_trait]
@@ -79,6 +93,11 @@ pub(crate) trait Format: Sync {
     /// Something to begin with, as its route takes it.
     fn example(&self, _house: &ThisHouse) -> Option<Value> {
         None
+    }
+
+    /// What there is to begin one from, where it begins from something that is written down.
+    fn offers(&self, _house: &ThisHouse) -> Vec<Value> {
+        Vec::new()
     }
 
     /// Whether a session of it is a conversation by itself, and not a question about one.

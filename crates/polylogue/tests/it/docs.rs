@@ -65,6 +65,10 @@ fn try_out(block: &Block, reader: &mut Reader) {
             reader.write("block.yaml", &block.text);
             reader.types("polylogue collaborate 'Tell a fairy tale.' --start claude --model script/block.yaml");
         }
+        "yaml" if block.text.starts_with("score:") => {
+            reader.write("block.yaml", &block.text);
+            reader.types("polylogue scores check block.yaml");
+        }
         "yaml" => {
             reader.write("block.yaml", &block.text);
             reader.types("polylogue scene block.yaml --agents examples/scenes/agents");
@@ -120,6 +124,7 @@ pages! {
     page: "docs/page.md",
     rooms: "docs/rooms.md",
     scenes: "docs/scenes.md",
+    scores: "docs/scores.md",
     scripts: "docs/scripts.md",
     server: "docs/server.md",
     speech: "docs/speech.md",

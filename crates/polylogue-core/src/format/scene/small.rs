@@ -141,7 +141,7 @@ const CHOSEN_FROM: usize = 6;
 /// quote nothing else.
 fn evidence(onstage: Onstage<'_>, as_of: Seq, until: usize) -> Vec<Part> {
     let settings = onstage.settings;
-    let reached = || vec![Part::Given { field: "goalReached", value: json!(true) }];
+    let reached = || vec![Part::Given { field: "goalReached".into(), value: json!(true) }];
     if settings.edition == Edition::First {
         return reached();
     }
@@ -268,7 +268,7 @@ fn plan(player: &Player, stage: &Stage, settings: &Settings, own: &Own<'_>) -> P
         let is_fresh = line.id.0 as usize + others.len() >= lines.len();
         let is_whole = line.cut_at.is_none_or(|cut| cut > own.as_of);
         if let Some(phrase) = half(&line.text).filter(|_| is_fresh && is_whole) {
-            let after = Part::Given { field: "after", value: json!(phrase) };
+            let after = Part::Given { field: "after".into(), value: json!(phrase) };
             let cuts_in = Pick::new(format!("Yes, {name} interrupts"), "interrupt");
             options.push(cuts_in.then(vec![tone(), after, words(true, CUT_IN)]));
         }

@@ -1,7 +1,7 @@
 //! The form of a structured reply, described once: the JSON schema that providers get and the rule that
 //! replies are held to both come from it.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,10 @@ pub enum Shape {
     /// A fraction from the first to the second. What is outside is brought inside: a model that says 80 or
     /// `80%` for 0.8 is understood.
     Fraction(f64, f64),
+    /// A number from the first to the second, as it is.
+    Range(f64, f64),
+    /// Each of these words once, in an order of the speaker's own.
+    Order(Vec<String>),
     /// At most so many of these. What does not fit is left out: one bad item spoils no list.
     List(Box<Shape>, usize),
     Object(Vec<Field>),
@@ -29,18 +33,18 @@ pub enum Shape {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub shape: Shape,
     pub required: bool,
 }
 
 impl Field {
-    pub fn required(name: &'static str, shape: Shape) -> Self {
-        Field { name, shape, required: true }
+    pub fn required(name: impl Into<Cow<'static, str>>, shape: Shape) -> Self {
+        Field { name: name.into(), shape, required: true }
     }
 
-    pub fn optional(name: &'static str, shape: Shape) -> Self {
-        Field { name, shape, required: false }
+    pub fn optional(name: impl Into<Cow<'static, str>>, shape: Shape) -> Self {
+        Field { name: name.into(), shape, required: false }
     }
 }
 
@@ -54,12 +58,19 @@ impl Shape {
             Shape::Bool => json!({"type": "boolean"}),
             Shape::Number(numbers) => json!({"type": "integer", "enum": numbers}),
             Shape::Fraction(least, most) => json!({"type": "number", "minimum": least, "maximum": most}),
+            Shape::Range(least, most) => json!({"type": "number", "minimum": least, "maximum": most}),
+            Shape::Order(words) => json!({
+                "type": "array",
+                "items": {"type": "string", "enum": words},
+                "description": "Each of them once, the best first.",
+                "maxItems": words.len(),
+            }),
             Shape::List(of, most) => json!({"type": "array", "items": of.schema(), "maxItems": most}),
             Shape::Object(fields) => {
                 let properties: Map<String, Value> =
-                    fields.iter().map(|field| (field.name.to_owned(), field.shape.schema())).collect();
+                    fields.iter().map(|field| (field.name.to_string(), field.shape.schema())).collect();
                 let required: Vec<&str> =
-                    fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+                    fields.iter().filter(|field| field.required).map(|field| &*field.name).collect();
                 json!({
                     "type": "object",
                     "properties": properties,
@@ -83,7 +94,8 @@ impl Shape {
             Shape::Choice(words) => 25 + words.iter().map(|word| word.len() + 3).sum::<usize>(),
             Shape::Bool => 18,
             Shape::Number(numbers) => 26 + 3 * numbers.len(),
-            Shape::Fraction(..) => 45,
+            Shape::Fraction(..) | Shape::Range(..) => 45,
+            Shape::Order(words) => 117 + words.iter().map(|word| word.len() + 3).sum::<usize>(),
             Shape::List(of, _) => 42 + of.schema_chars(),
             Shape::Object(fields) => {
                 let of_field = |field: &Field| {
@@ -137,6 +149,36 @@ impl Shape {
                 }
                 Ok(json!(kept))
             }
+            Shape::Range(least, most) => {
+                let said = match &value {
+                    Value::Number(number) => number.as_f64(),
+                    Value::String(text) => text.trim().parse().ok(),
+                    Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+                };
+                let said = said.filter(|said| (*least..=*most).contains(said)).ok_or_else(|| self.wrong(at))?;
+                if value.is_number() {
+                    return Ok(value);
+                }
+                repairs.push(Repair::Type);
+                let is_whole = said.fract() == 0.0 && said.abs() < 1e15;
+                Ok(if is_whole { json!(said as i64) } else { json!(said) })
+            }
+            Shape::Order(words) => {
+                let Value::Array(items) = value else { return Err(self.wrong(at)) };
+                let choice = Shape::Choice(words.clone());
+                let mut order: Vec<Value> = Vec::with_capacity(words.len());
+                for item in items {
+                    let mut tried = Vec::new();
+                    match choice.fit_at(at, item, &mut tried) {
+                        Ok(word) if !order.contains(&word) => {
+                            repairs.extend(tried);
+                            order.push(word);
+                        }
+                        Ok(_) | Err(_) => repairs.push(Repair::UnknownField),
+                    }
+                }
+                if order.len() < words.len() { Err(self.wrong(at)) } else { Ok(Value::Array(order)) }
+            }
             Shape::List(of, most) => {
                 let items = match value {
                     Value::Array(items) => items,
@@ -163,12 +205,12 @@ impl Shape {
                 let Value::Object(mut given) = value else { return Err(self.wrong(at)) };
                 let mut fitted = Map::new();
                 for field in fields {
-                    let path = At { name: field.name, within: Some(&at) };
-                    match take(&mut given, field.name, repairs) {
+                    let path = At { name: &field.name, within: Some(&at) };
+                    match take(&mut given, &field.name, repairs) {
                         Some(value) if !field.required && is_empty(&value) => repairs.push(Repair::EmptyField),
                         Some(value) => {
                             let value = field.shape.fit_at(path, value, repairs)?;
-                            fitted.insert(field.name.to_owned(), value);
+                            fitted.insert(field.name.to_string(), value);
                         }
                         None if field.required => return Err(Problem::Missing(path.to_string())),
                         None => {}
@@ -192,6 +234,8 @@ impl Shape {
                 format!("one of {}", numbers.join(", "))
             }
             Shape::Fraction(least, most) => format!("a number from {least} to {most}"),
+            Shape::Range(least, most) => format!("a number from {least} to {most}"),
+            Shape::Order(words) => format!("a list that has each of {} once", words.join(", ")),
             Shape::List(..) => "a list".to_owned(),
             Shape::Object(_) => "an object".to_owned(),
         };

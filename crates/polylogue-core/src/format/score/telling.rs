@@ -1,0 +1,452 @@
+//! What a seat is told in a phase: what it sees of what was said and has not been told yet, then the phase's prompt.
+//!
+//! In a blind phase everybody else has a letter, drawn for each seat; names are nowhere in what it is told.
+
+use std::sync::Arc;
+
+use minijinja::{Value, context};
+use serde_json::Value as Json;
+
+use super::{
+    compiled::{Faulty, Part},
+    language::{MESSAGE, Seen, Sees},
+    playing::{Chair, Playing, Said},
+    reply, values,
+};
+use crate::{ask::Text, chance::Chance, prompt::Templates};
+
+/// What the draws of a score are for; part of their place.
+pub(super) const SHUFFLE: u64 = 1;
+const FORWARD: u64 = 2;
+pub(super) const PICK: u64 = 3;
+
+/// What a seat is told, before it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Telling {
+    pub(super) seat: usize,
+    /// The phase that it belongs to, by its place among those played, and how much had been said.
+    pub(super) turn: usize,
+    pub(super) until: usize,
+    news: News,
+    tells_message: bool,
+    notes: Vec<Arc<str>>,
+    /// Whom it may choose from, where it is to choose.
+    pub(super) candidates: Option<Arc<[usize]>>,
+    /// Why its last reply could not be used.
+    problem: Option<Arc<str>>,
+}
+
+/// What is shown of what was said.
+#[derive(Clone, Debug, PartialEq)]
+enum News {
+    /// Everything between these.
+    Range(usize, usize),
+    These(Arc<[u32]>),
+    /// All that the phase lets it see, told before or not.
+    AllSeen,
+    /// The prompt shows it in its own way.
+    InPrompt,
+}
+
+/// From where something is seen: by whom, in which phase as they were played, and how much had been said.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    pub(super) me: Option<usize>,
+    pub(super) turn: usize,
+    pub(super) until: usize,
+    pub(super) labels: Option<Labels>,
+}
+
+/// The letters of the others, for one seat.
+#[derive(Clone, Debug)]
+pub(super) struct Labels(Vec<usize>);
+
+impl Labels {
+    /// Those who are seen come first, in an order that is drawn.
+    pub(super) fn drawn(playing: &Playing, me: usize, turn: usize, until: usize) -> Labels {
+        let mut others: Vec<usize> = (0..playing.seats.len()).filter(|seat| *seat != me).collect();
+        Chance::new(playing.seed, &[SHUFFLE, turn as u64 + 1, me as u64 + 1]).shuffle(&mut others);
+        let sees = &playing.score.turn(playing.played[turn].phase).sees;
+        let is_seen = |seat: &usize| match sees {
+            Sees::All => playing.said[..until].iter().any(|said| said.seat == *seat),
+            Sees::These(seen) => seen.iter().any(|seen| {
+                playing.of_phase(&seen.phase, turn, until).iter().any(|at| playing.said[*at].seat == *seat)
+            }),
+        };
+        others.sort_by_key(|seat| !is_seen(seat));
+        Labels(others)
+    }
+
+    fn place(&self, seat: usize) -> usize {
+        self.0.iter().position(|other| *other == seat).unwrap_or(usize::MAX)
+    }
+
+    fn of(&self, seat: usize) -> String {
+        match u8::try_from(self.place(seat)) {
+            Ok(place) if place < 26 => char::from(b'A' + place).to_string(),
+            Ok(place) => format!("A{}", place - 25),
+            Err(_) => "you".to_owned(),
+        }
+    }
+}
+
+impl Telling {
+    pub(super) fn turn(playing: &Playing, seat: usize) -> Telling {
+        Telling::new(playing, seat, None)
+    }
+
+    pub(super) fn pick(playing: &Playing, by: usize, from: &[usize]) -> Telling {
+        Telling::new(playing, by, Some(from.into()))
+    }
+
+    fn new(playing: &Playing, seat: usize, candidates: Option<Arc<[usize]>>) -> Telling {
+        let (turn, until) = (playing.played.len() - 1, playing.said.len());
+        let (chair, phase) = (&playing.seats[seat], playing.played[turn].phase);
+        let score = playing.score.turn(phase);
+        let part = if candidates.is_some() { Part::Pick(phase) } else { Part::Prompt(phase) };
+        let shows = |name: &str| playing.score.uses(&part).iter().any(|used| **used == *name);
+        let is_new = |at: &usize| {
+            let said = &playing.said[*at];
+            said.seat != seat && !said.text.is_empty() && *at >= chair.heard && !chair.told.contains(&(*at as u32))
+        };
+        let news = match &score.sees {
+            _ if shows("seen") => News::InPrompt,
+            _ if score.blind => News::AllSeen,
+            Sees::All if chair.told.is_empty() => News::Range(chair.heard, until),
+            Sees::All => News::These((chair.heard..until).filter(is_new).map(|at| at as u32).collect()),
+            Sees::These(seen) if seen.iter().any(|seen| seen.only_where.is_some() || seen.at_most.is_some()) => {
+                News::AllSeen
+            }
+            Sees::These(seen) => {
+                let mut these: Vec<u32> = Vec::new();
+                for seen in seen {
+                    let of_phase = playing.of_phase(&seen.phase, turn, until).into_iter().filter(is_new);
+                    these.extend(of_phase.map(|at| at as u32));
+                }
+                News::These(these.into())
+            }
+        };
+        let sees_message = match &score.sees {
+            Sees::All => true,
+            Sees::These(seen) => seen.iter().any(|seen| *seen.phase == *MESSAGE),
+        };
+        Telling {
+            seat,
+            turn,
+            until,
+            news,
+            tells_message: sees_message && !chair.knows_message && !shows(MESSAGE),
+            notes: chair.notes.clone(),
+            candidates,
+            problem: None,
+        }
+    }
+
+    /// The same, asked for once more.
+    pub(super) fn again(&self, problem: &str) -> Telling {
+        Telling { problem: Some(problem.into()), ..self.clone() }
+    }
+
+    /// What a seat knows once it has been told this.
+    pub(super) fn note(&self, chair: &mut Chair, is_all: bool) {
+        if self.problem.is_some() {
+            return;
+        }
+        chair.notes.clear();
+        chair.knows_message |= self.tells_message;
+        match &self.news {
+            News::Range(..) => chair.heard = self.until,
+            News::These(_) if is_all => {
+                chair.heard = self.until;
+                chair.told.clear();
+            }
+            News::These(these) => chair.told.extend(these.iter()),
+            News::AllSeen | News::InPrompt => {}
+        }
+    }
+
+    pub(super) fn write(&self, playing: &Playing, templates: &Templates) -> Text {
+        let view = playing.view_at(Some(self.seat), self.turn, self.until);
+        let form = self.form(playing);
+        if let Some(problem) = &self.problem {
+            return templates.render("score_again.j2", &context! { problem, form });
+        }
+        let prompt = self.body(playing, &view).unwrap_or_else(|_| "It is your turn.".to_owned());
+        let seen = match &self.news {
+            News::Range(from, until) => (*from..*until).collect(),
+            News::These(these) => these.iter().map(|at| *at as usize).collect(),
+            News::AllSeen => playing.seen(&view),
+            News::InPrompt => Vec::new(),
+        };
+        let heard = |at: &usize| playing.said[*at].seat != self.seat && !playing.said[*at].text.is_empty();
+        let seen: Vec<Value> = seen.into_iter().filter(heard).map(|at| playing.line(at, &view)).collect();
+        let message = self.tells_message.then(|| playing.settings.message.clone());
+        let notes = self.notes.clone();
+        templates.render("score_turn.j2", &context! { message, seen, notes, prompt => prompt.trim(), form })
+    }
+
+    /// The prompt of the score itself.
+    pub(super) fn body(&self, playing: &Playing, view: &View) -> Result<String, Faulty> {
+        let phase = playing.played[self.turn].phase;
+        let (part, more) = match &self.candidates {
+            None => (Part::Prompt(phase), Vec::new()),
+            Some(from) => {
+                let names: Vec<Value> = from.iter().map(|seat| playing.called(*seat, view).into()).collect();
+                (Part::Pick(phase), vec![("candidates", Value::from(names))])
+            }
+        };
+        let variables = playing.variables(&part, view, playing.round_at(self.turn), more);
+        playing.score.write(&part, variables)
+    }
+
+    /// The form of the reply, in words.
+    pub(super) fn form(&self, playing: &Playing) -> Option<String> {
+        let shape = reply::shape(playing, self)?;
+        Some(reply::in_words(&shape))
+    }
+
+    /// What it may see and was said lately, for those who are told everything anew.
+    pub(super) fn lately(&self, playing: &Playing, most: usize) -> Vec<Value> {
+        let view = playing.view_at(Some(self.seat), self.turn, self.until);
+        let seen = playing.seen(&view);
+        let heard: Vec<usize> = seen.into_iter().filter(|at| !playing.said[*at].text.is_empty()).collect();
+        let from = heard.len().saturating_sub(most);
+        heard[from..].iter().map(|at| playing.line(*at, &view)).collect()
+    }
+
+    pub(super) fn notes(&self) -> &[Arc<str>] {
+        &self.notes
+    }
+
+    pub(super) fn sees_message(&self, playing: &Playing) -> bool {
+        match &playing.score.turn(playing.played[self.turn].phase).sees {
+            Sees::All => true,
+            Sees::These(seen) => seen.iter().any(|seen| *seen.phase == *MESSAGE),
+        }
+    }
+}
+
+impl Playing {
+    /// Where what was said in a phase, when it was played last, stands; by the numbers of the seats. A phase that is
+    /// being played counts as far as it has come, with the time before.
+    pub(super) fn of_phase(&self, phase: &str, turn: usize, until: usize) -> Vec<usize> {
+        let Some(phase) = self.score.phase(phase) else { return Vec::new() };
+        let mut found = self.last_of(phase, turn, until);
+        if let Some(now) = self.played.get(turn).filter(|now| now.phase == phase) {
+            found.extend(now.first..until);
+        }
+        found
+    }
+
+    /// The same of one that is over.
+    fn last_of(&self, phase: usize, turn: usize, until: usize) -> Vec<usize> {
+        let before = &self.played[..turn.min(self.played.len())];
+        let Some(at) = before.iter().rposition(|instance| instance.phase == phase) else { return Vec::new() };
+        let end = self.played.get(at + 1).map_or(until, |next| next.first).min(until);
+        let mut found: Vec<usize> = (before[at].first..end).collect();
+        found.sort_by_key(|at| self.said[*at].seat);
+        found
+    }
+
+    /// The replies of a phase, as expressions know them: of the time that is now, or else of the last.
+    fn replies(&self, phase: usize, view: &View) -> Vec<usize> {
+        let now = self.played.get(view.turn).filter(|now| now.phase == phase && now.first < view.until);
+        let mut found = match now {
+            Some(now) => (now.first..view.until).collect(),
+            None => self.last_of(phase, view.turn, view.until),
+        };
+        if let Some(labels) = &view.labels {
+            found.sort_by_key(|at| labels.place(self.said[*at].seat));
+        }
+        found
+    }
+
+    /// All that a phase lets a seat see, its own words left out.
+    pub(super) fn seen(&self, view: &View) -> Vec<usize> {
+        let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
+        let own = |at: &usize| Some(self.said[*at].seat) != view.me;
+        let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
+            Sees::All => (0..view.until).filter(own).collect(),
+            Sees::These(seen) => {
+                let seen = seen.iter().enumerate();
+                seen.flat_map(|(nth, seen)| self.some_of(instance.phase, nth, seen, view)).collect()
+            }
+        };
+        if let Some(labels) = &view.labels {
+            found.sort_by_key(|at| (labels.place(self.said[*at].seat), *at));
+        }
+        found
+    }
+
+    fn some_of(&self, phase: usize, nth: usize, seen: &Seen, view: &View) -> Vec<usize> {
+        let mut found = self.of_phase(&seen.phase, view.turn, view.until);
+        found.retain(|at| Some(self.said[*at].seat) != view.me);
+        if seen.only_where.is_some() && !self.is_rehearsal {
+            let part = Part::Where(phase, nth);
+            let open = View { labels: None, ..view.clone() };
+            found.retain(|at| {
+                let variables =
+                    self.variables(&part, &open, self.round_at(view.turn), vec![("line", self.line(*at, &open))]);
+                self.score.holds(&part, variables).unwrap_or(true)
+            });
+        }
+        let most = seen.at_most.map_or(usize::MAX, |most| most as usize);
+        if found.len() > most {
+            if seen.drawn {
+                let of = self.played[..view.turn].iter().rposition(|of| self.score.turn(of.phase).name == seen.phase);
+                let (of, me) = (of.map_or(0, |of| of as u64 + 1), view.me.map_or(0, |me| me as u64 + 1));
+                Chance::new(self.seed, &[FORWARD, of, me]).shuffle(&mut found);
+                found.truncate(most);
+                found.sort_by_key(|at| (self.said[*at].seat, *at));
+            } else {
+                found.drain(..found.len() - most);
+            }
+        }
+        found
+    }
+
+    /// What is wrong with the conditions of what is seen.
+    pub(super) fn try_where(&self, view: &View) -> Vec<Faulty> {
+        let phase = self.played[view.turn].phase;
+        let open = View { labels: None, ..view.clone() };
+        let mut found = Vec::new();
+        for (nth, seen) in self.score.turn(phase).sees.these().iter().enumerate() {
+            if seen.only_where.is_some() {
+                let part = Part::Where(phase, nth);
+                let lines = self.of_phase(&seen.phase, view.turn, view.until);
+                found.extend(lines.into_iter().find_map(|at| {
+                    let more = vec![("line", self.line(at, &open))];
+                    self.score.holds(&part, self.variables(&part, &open, self.round_at(view.turn), more)).err()
+                }));
+            }
+        }
+        found
+    }
+
+    /// What a seat is called by whoever looks.
+    pub(super) fn called(&self, seat: usize, view: &View) -> String {
+        match &view.labels {
+            Some(labels) => labels.of(seat),
+            None => self.seats[seat].name.to_string(),
+        }
+    }
+
+    /// Something that was said, as templates know it.
+    pub(super) fn line(&self, at: usize, view: &View) -> Value {
+        let said = &self.said[at];
+        let fields = self.shown(said, view);
+        let mut of = vec![
+            ("name", Value::from(self.called(said.seat, view))),
+            ("text", Value::from(self.text(at, &fields, view))),
+            ("to", said.to.map_or(Value::from(()), |to| self.called(to, view).into())),
+        ];
+        // The only one of a role is known by it.
+        if view.labels.is_none() {
+            of.push(("role", Value::from(self.seats[said.seat].role.clone())));
+        }
+        of.push(("reply", fields.unwrap_or_else(|| Value::from(()))));
+        Value::from_pairs(of)
+    }
+
+    /// A reply with everybody called as whoever looks calls them.
+    fn shown(&self, said: &Said, view: &View) -> Option<Value> {
+        let reply = said.reply.as_ref()?;
+        match view.labels {
+            None => Some(values::value(reply)),
+            Some(_) => Some(values::value(&self.relabelled(reply, view))),
+        }
+    }
+
+    fn relabelled(&self, reply: &Json, view: &View) -> Json {
+        match reply {
+            Json::String(text) => match self.seat_named(text) {
+                Some(seat) => self.called(seat, view).into(),
+                None => reply.clone(),
+            },
+            Json::Array(items) => Json::Array(items.iter().map(|item| self.relabelled(item, view)).collect()),
+            Json::Object(fields) => {
+                let field = |(name, field): (&String, &Json)| (name.clone(), self.relabelled(field, view));
+                Json::Object(fields.iter().map(field).collect())
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => reply.clone(),
+        }
+    }
+
+    /// The words of a line. Where names are letters, a line that was made of a reply is made anew.
+    fn text(&self, at: usize, fields: &Option<Value>, view: &View) -> Arc<str> {
+        let said = &self.said[at];
+        let instance = self.played.iter().rfind(|instance| instance.first <= at);
+        match (&view.labels, fields, instance) {
+            (Some(_), Some(_), Some(instance)) if !said.text.is_empty() => {
+                let reply = said.reply.as_ref().map(|reply| self.relabelled(reply, view)).unwrap_or_default();
+                let turn = self.played.iter().rposition(|other| other.first <= at).unwrap_or(0);
+                let view = View { me: Some(said.seat), turn, until: instance.first, labels: view.labels.clone() };
+                reply::line(self, instance.phase, &view, &reply).unwrap_or_default().into()
+            }
+            _ => said.text.clone(),
+        }
+    }
+
+    /// The round of the innermost repeat around a phase that was begun, and how many it has at most.
+    pub(super) fn round_at(&self, turn: usize) -> Option<(u32, u32)> {
+        let instance = self.played.get(turn)?;
+        let innermost = self.score.around(instance.phase).last()?;
+        Some((*instance.rounds.last()?, self.score.looped(*innermost).at_most))
+    }
+
+    /// The variables that a part of the score uses.
+    pub(super) fn variables(
+        &self,
+        part: &Part,
+        view: &View,
+        round: Option<(u32, u32)>,
+        more: Vec<(&'static str, Value)>,
+    ) -> Value {
+        let mut variables: Vec<(Arc<str>, Value)> =
+            more.into_iter().map(|(name, value)| (Arc::from(name), value)).collect();
+        for name in self.score.uses(part) {
+            let value = match &**name {
+                MESSAGE => Some(self.settings.message.clone().into()),
+                "me" => view.me.map(|me| self.seat_value(me)),
+                "round" => Some(round.map_or(1, |(round, _)| round).into()),
+                "last_round" => Some(round.is_none_or(|(round, most)| round == most).into()),
+                "seen" => {
+                    let seen = self.seen(view).into_iter().filter(|at| !self.said[*at].text.is_empty());
+                    Some(seen.map(|at| self.line(at, view)).collect::<Vec<Value>>().into())
+                }
+                "seats" => view.labels.is_none().then(|| self.by_role(view)),
+                name => self.named_value(name, view),
+            };
+            variables.extend(value.map(|value| (name.clone(), value)));
+        }
+        Value::from_pairs(variables)
+    }
+
+    fn seat_value(&self, seat: usize) -> Value {
+        let chair = &self.seats[seat];
+        let number = self.seats[..=seat].iter().filter(|other| other.role == chair.role).count();
+        Value::from_pairs([
+            ("name", Value::from(chair.name.clone())),
+            ("role", Value::from(chair.role.clone())),
+            ("number", Value::from(number)),
+        ])
+    }
+
+    /// The names of the seats, by role.
+    fn by_role(&self, view: &View) -> Value {
+        let roles = self.settings.score.roles.iter().map(|role| {
+            let seats = self.seats.iter().enumerate().filter(|(_, chair)| chair.role == role.name);
+            let names: Vec<Value> = seats.map(|(seat, _)| self.called(seat, view).into()).collect();
+            (Value::from(role.name.clone()), Value::from(names))
+        });
+        Value::from_pairs(roles)
+    }
+
+    fn named_value(&self, name: &str, view: &View) -> Option<Value> {
+        if let Some(setting) = self.settings.score.settings.iter().find(|setting| *setting.name == *name) {
+            return Some(values::value(&self.settings.value(setting)));
+        }
+        let phase = self.score.phase(name)?;
+        Some(self.replies(phase, view).into_iter().map(|at| self.line(at, view)).collect::<Vec<Value>>().into())
+    }
+}
