@@ -177,6 +177,7 @@ fn set_up(seed: u64) -> Setup {
         story: Some("all of them".into()),
         memory: chance.bool(),
         names: BTreeMap::new(),
+        narrator: None,
         memories: BTreeMap::new(),
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Conversation,
     event::Record,
-    id::SessionId,
+    id::{AgentId, SessionId},
     line::LineKind,
     purpose::Purpose,
     reason::Reason,
@@ -59,6 +59,21 @@ pub trait Described: fmt::Debug + Send + Sync {
 
     /// The story that the session is part of.
     fn story(&self) -> Option<&str> {
+        None
+    }
+
+    /// What its participants speak, as whoever set it up calls it.
+    fn language(&self) -> Option<&str> {
+        None
+    }
+
+    /// How a participant is called where people read it, where that is not its name in the cast.
+    fn called(&self, _agent: &AgentId) -> Option<&str> {
+        None
+    }
+
+    /// The voice profile of a narrator, where there is one.
+    fn narrator(&self) -> Option<&str> {
         None
     }
 

@@ -3,5 +3,7 @@
 
 pub mod cut;
 pub mod identity;
+pub mod language;
 pub mod reply;
 pub mod spoken;
+pub mod tone;

@@ -30,6 +30,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
         story: None,
         memory: false,
         names: names.iter().map(|name| (name.parse().unwrap(), capital(name))).collect(),
+        narrator: None,
         memories: Default::default(),
     };
     let cast = Cast::new(names.iter().map(|name| agent(name)).collect(), Vec::new()).unwrap();

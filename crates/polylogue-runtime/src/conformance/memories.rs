@@ -29,6 +29,7 @@ pub fn scene(session: SessionId, story: Option<&str>, name: &str) -> Event {
         story: story.map(Into::into),
         memory: true,
         names: BTreeMap::new(),
+        narrator: None,
         memories: BTreeMap::new(),
     };
     let setup = Setup { format: FormatSetup::new(settings), ..Setup::clone(&setup) };

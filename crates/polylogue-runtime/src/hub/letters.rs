@@ -91,6 +91,8 @@ impl Wish {
             | Input::AskFailed { .. }
             | Input::ClipMade { .. }
             | Input::ClipFailed { .. }
+            | Input::Narrated { .. }
+            | Input::NotNarrated { .. }
             | Input::Reopened { .. }
             | Input::Halted { .. }
             | Input::ResumePressed { .. } => None,

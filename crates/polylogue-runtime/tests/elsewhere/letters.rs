@@ -191,6 +191,7 @@ fn scene() -> Setup {
         story: None,
         memory: false,
         names: BTreeMap::new(),
+        narrator: None,
         memories: BTreeMap::new(),
     };
     let setup = setup(1);

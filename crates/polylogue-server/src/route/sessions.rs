@@ -265,8 +265,7 @@ pub(super) async fn transcript(
 
 /// When what is said in the clips, one after the other.
 fn captions(conversation: &Conversation) -> String {
-    let lines = projection::audible(conversation.stage().transcript());
-    projection::vtt(&projection::timeline(&lines))
+    projection::vtt(&projection::timeline(&projection::audible(conversation)))
 }
 
 async fn conversation(app: &App, id: &str) -> Result<Conversation, Refusal> {

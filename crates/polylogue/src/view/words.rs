@@ -12,7 +12,7 @@ pub(crate) fn state(conversation: &Conversation, status: Status) -> String {
     let awaited = || {
         conversation.next().into_iter().find_map(|step| match step {
             Step::AwaitHuman(person) => Some(person),
-            Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
+            Step::Ask(_) | Step::Speak(_) | Step::Narrate(_) | Step::End(_) => None,
         })
     };
     match (conversation.stage().ended(), status) {

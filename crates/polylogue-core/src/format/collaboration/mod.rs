@@ -386,6 +386,8 @@ impl Rules for Collaboration {
             | Event::AskCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::LineCut { .. }
             | Event::Ended { .. } => {}
         }

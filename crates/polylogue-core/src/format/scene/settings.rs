@@ -30,6 +30,9 @@ pub struct Settings {
     pub goal: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<Arc<str>>,
+    /// The voice profile of the narrator who reads what happens and what can be seen, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrator: Option<Arc<str>>,
     /// The language that the characters speak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Arc<str>>,
@@ -187,6 +190,18 @@ impl Described for Settings {
             problems.push("A scene needs a moderator".to_owned());
         }
         if problems.is_empty() { Ok(()) } else { Err(BadSetup::Settings(problems)) }
+    }
+
+    fn language(&self) -> Option<&str> {
+        self.language.as_deref()
+    }
+
+    fn called(&self, agent: &AgentId) -> Option<&str> {
+        self.names.get(agent).map(|name| &**name)
+    }
+
+    fn narrator(&self) -> Option<&str> {
+        self.narrator.as_deref()
     }
 
     fn story(&self) -> Option<&str> {

@@ -166,6 +166,7 @@ pub(super) fn setup(beats: u32, characters: usize, mode: AgentMode, model: &Mode
         story: None,
         memory: false,
         names: BTreeMap::new(),
+        narrator: None,
         memories: BTreeMap::new(),
     };
     Ok(Setup {

@@ -130,7 +130,7 @@ fn speaker(conversation: &Conversation, named: Option<&str>) -> Result<PersonId,
     }
     let awaited = conversation.next().into_iter().find_map(|step| match step {
         Step::AwaitHuman(person) => Some(person),
-        Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
+        Step::Ask(_) | Step::Speak(_) | Step::Narrate(_) | Step::End(_) => None,
     });
     let first = || conversation.stage().cast().people().first().cloned();
     awaited.or_else(first).ok_or_else(|| Failure::request("no person takes part in this discussion"))

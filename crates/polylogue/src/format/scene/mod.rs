@@ -10,6 +10,7 @@ mod parts;
 mod setup;
 mod source;
 mod view;
+mod voices;
 
 use std::{
     path::{Path, PathBuf},
@@ -76,6 +77,7 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let setup = setup::setup(Wish { file, folder: Some(folder), characters: &characters }, common, &config, &engine)?;
     let setup = memory::brought_along(setup, &*engine.memories).await?;
+    let setup = voices::chosen(setup, &config, &*engine.journal, &*engine.memories).await?;
     if setup.speech {
         speech::pull_if_wanted(&config).await;
     }
@@ -99,7 +101,9 @@ impl Format for Scene {
         let characters = Given { texts: request.agents, or: &folder };
         let wish = Wish { file: request.file, folder: None, characters: &characters };
         let setup = setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)?;
-        memory::brought_along(setup, &*house.engine.memories).await.map_err(refusal)
+        let (journal, memories) = (&*house.engine.journal, &*house.engine.memories);
+        let setup = memory::brought_along(setup, memories).await.map_err(refusal)?;
+        voices::chosen(setup, &house.config, journal, memories).await.map_err(refusal)
     }
 
     /// The characters come along, so that it can be played wherever the server is.

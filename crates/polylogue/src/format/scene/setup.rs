@@ -6,12 +6,14 @@
 use std::path::Path;
 
 use polylogue_core::{Setup, id::AgentId, setup::FormatSetup};
+use polylogue_providers::speech::Profiles;
 use serde_json::{Value, json};
 
 use super::{
     character::Character,
     fields, parts,
     source::{Characters, NotLoaded},
+    voices,
 };
 use crate::{
     args::Common,
@@ -50,6 +52,10 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
         Ok(cast) => cast,
         Err(problems) => return Err(invalid(problems, wish.file)),
     };
+    if let Some(voice) = fields.narrator.as_deref().filter(|voice| *voice != voices::ANY) {
+        let known = Profiles::with(config.voices.clone()).get(voice).map(|_| ());
+        known.map_err(|problem| Failure::config(format!("`narrator`: {problem}")))?;
+    }
     let by_default = fields.speech.unwrap_or(config.scene.speech) || common.speech;
     Ok(Setup {
         id: engine::new_session_id()?,

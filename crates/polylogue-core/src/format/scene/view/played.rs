@@ -147,6 +147,8 @@ impl PlayedScene {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::HumanSpoke { .. }
             | Event::Ended { .. } => {}
         }
