@@ -17,6 +17,7 @@ mod scene;
 mod scene_directed;
 mod scene_goes_on;
 mod scene_judged;
+mod scene_narrated;
 mod scene_properties;
 mod small;
 mod support;

@@ -1,5 +1,7 @@
 //! espeak-ng: a program of the system's packages. Instant, tiny and robotic; it is run, never linked.
 
+mod kana;
+
 use std::{io, path::PathBuf, process::Stdio, time::Duration};
 
 use async_trait::async_trait;
@@ -67,6 +69,10 @@ impl Engine for Espeak {
 
     async fn say(&self, words: &str, profile: &Profile, manner: &Manner) -> Result<Sound, EngineError> {
         let (voice, pitch, rate) = Self::settings(profile, manner);
+        let words = match manner.language.code() {
+            "ja" => kana::of(words).await?,
+            _ => words.to_owned(),
+        };
         let mut command = Command::new(&self.program);
         command.args(["--stdin", "--stdout", "-b", "1", "-v", &voice]);
         command.args(["-p", &pitch.to_string(), "-s", &rate.to_string()]);
@@ -78,7 +84,6 @@ impl Engine for Espeak {
             _ => failed(error),
         })?;
         let mut stdin = child.stdin.take().ok_or_else(|| failed("it takes no words"))?;
-        let words = words.to_owned();
         let say = async move {
             // It reads while it writes: both have to go on at once, and its input must end.
             let write = async move {

@@ -28,6 +28,7 @@ use polylogue_core::{
     id::Seq,
     line::Line,
     setup::FormatSetup,
+    text::language::Language,
 };
 use polylogue_runtime::{
     Listener, Opened,
@@ -78,7 +79,9 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let setup = setup::setup(Wish { file, folder: Some(folder), characters: &characters }, common, &config, &engine)?;
     let setup = memory::brought_along(setup, &*engine.memories).await?;
     let setup = voices::chosen(setup, &config, &*engine.journal, &*engine.memories).await?;
-    if setup.speech {
+    // The neural voice speaks English: for a scene in another language it need not be fetched.
+    let language = setup.format.language().and_then(Language::called).unwrap_or_default();
+    if setup.speech && language.is_english() {
         speech::pull_if_wanted(&config).await;
     }
     let mut view = format::view(common, &setup.format, &config);
