@@ -84,7 +84,7 @@ fn steps(criterion: &mut Criterion) {
 fn replies(criterion: &mut Criterion) {
     let shape = match after(1).next().remove(0) {
         Step::Ask(ask) => ask.request.shape.unwrap(),
-        Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => unreachable!("a collaboration asks"),
+        Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => unreachable!("a collaboration asks"),
     };
     let mut group = criterion.benchmark_group("reply");
     for (name, text) in [

@@ -113,6 +113,7 @@ impl Conversation {
             return Vec::new();
         }
         let mut steps: Vec<Step> = self.stage.wanted_clips().map(Step::Speak).collect();
+        steps.extend(self.stage.wanted_narrations().map(Step::Narrate));
         match self.rules.wants(&self.stage) {
             Wants::End(reason) => self.end_when_idle(reason, &mut steps),
             Wants::Turns { asks, people } => {
@@ -180,7 +181,7 @@ impl Conversation {
                 digest: ask.request.digest(),
                 estimate: self.stage.estimate(ask),
             }],
-            Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) => Vec::new(),
+            Step::Ask(_) | Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) => Vec::new(),
             Step::End(reason) => vec![self.ended(*reason)],
         }
     }
@@ -227,6 +228,14 @@ impl Conversation {
                 self.must_want_clip(line)?;
                 let follows = self.rules.on(&self.stage, Happened::Clipped { line, is_made: false })?;
                 Ok(followed(Event::ClipFailed { line, error }, follows.events))
+            }
+            Input::Narrated { of, clip } => {
+                self.must_want_narration(of)?;
+                Ok(vec![Event::Narrated { of, clip }])
+            }
+            Input::NotNarrated { of, error } => {
+                self.must_want_narration(of)?;
+                Ok(vec![Event::NarrationFailed { of, error }])
             }
             Input::HumanSaid { who, text, origin } => self.on_human(who, text, origin),
             Input::Reopened { who, text, .. } => self.on_human(who, text, Origin::default()),
@@ -436,6 +445,10 @@ impl Conversation {
 
     fn must_be_open(&self, ask: &AskId) -> Result<(), Rejected> {
         if self.stage.is_open(ask) { Ok(()) } else { Err(Rejected::NotAsked(ask.clone())) }
+    }
+
+    fn must_want_narration(&self, of: Seq) -> Result<(), Rejected> {
+        if self.stage.wanted_narrations().any(|wanted| wanted == of) { Ok(()) } else { Err(Rejected::NotToNarrate(of)) }
     }
 
     fn must_want_clip(&self, line: LineId) -> Result<(), Rejected> {

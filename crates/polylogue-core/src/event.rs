@@ -120,6 +120,15 @@ pub enum Event {
         line: LineId,
         error: String,
     },
+    /// The narrator has read what the record `of` tells. It is no line: nobody said it.
+    Narrated {
+        of: Seq,
+        clip: Clip,
+    },
+    NarrationFailed {
+        of: Seq,
+        error: String,
+    },
     HumanSpoke {
         who: PersonId,
         text: Arc<str>,
@@ -185,6 +194,8 @@ impl Event {
             | Event::AskCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::HumanSpoke { .. }
             | Event::Ended { .. } => false,
         }
@@ -205,6 +216,8 @@ impl Event {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::Ended { .. } => None,
         }
     }
@@ -227,6 +240,8 @@ impl Event {
             | Event::AskFailed { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::HumanSpoke { .. }
             | Event::Ended { .. } => true,
             Event::Started { .. }
@@ -248,6 +263,9 @@ impl Event {
             }
             Event::ClipFailed { line, error } => {
                 Some(Remark::warning(format!("the clip of line {line} could not be made: {error}")))
+            }
+            Event::NarrationFailed { of, error } => {
+                Some(Remark::warning(format!("what record {of} tells could not be narrated: {error}")))
             }
             Event::Decided(decision) => decision.remark(),
             _ => None,

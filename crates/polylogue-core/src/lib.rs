@@ -15,6 +15,7 @@ pub mod line;
 pub mod memory;
 pub mod money;
 mod name;
+mod narration;
 pub mod projection;
 mod prompt;
 mod purpose;
@@ -29,6 +30,7 @@ mod time;
 
 pub use conversation::{Conversation, NotAJournal};
 pub use event::{Event, Record};
+pub use narration::{NARRATOR, Narration};
 pub use prompt::Templates;
 pub use reason::{Ending, Reason};
 pub use setup::Setup;

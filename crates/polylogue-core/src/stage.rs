@@ -16,9 +16,11 @@ use crate::{
     ledger::{Ledger, Usage},
     line::{ClipState, Delivery, Line, LineKind, Speaker, Transcript},
     money::{Money, Price},
+    narration::{self, Narration, Narrations},
     prompt::Templates,
     reason::Reason,
     setup::{BadSetup, Cast, Change, Limits, Setup},
+    text::language::{self, Language},
     time::Timestamp,
 };
 
@@ -44,6 +46,8 @@ pub struct Stage {
     wanted_clips: BTreeSet<LineId>,
     /// Who said what with a key, by the key.
     keys: BTreeMap<Arc<str>, (PersonId, Arc<str>)>,
+    /// What the narrator reads, where the format has one.
+    narrations: Narrations,
     failures: Vec<Failure>,
     forked_from: Option<(SessionId, Seq)>,
     started_at: Timestamp,
@@ -107,6 +111,7 @@ impl Stage {
             full: BTreeSet::new(),
             speaks: setup.speech,
             wanted_clips: BTreeSet::new(),
+            narrations: Narrations::default(),
             keys: BTreeMap::new(),
             failures: Vec::new(),
             forked_from: None,
@@ -208,6 +213,35 @@ impl Stage {
         self.wanted_clips.iter().copied().filter(|_| self.speaks)
     }
 
+    /// What the narrator reads, in the order of the records that it tells of.
+    pub fn narrations(&self) -> &[Narration] {
+        self.narrations.all()
+    }
+
+    /// What the narrator reads of this record.
+    pub fn narration(&self, of: Seq) -> Option<&Narration> {
+        self.narrations.get(of)
+    }
+
+    /// What is still to be read, like the clips that are to be made.
+    pub(crate) fn wanted_narrations(&self) -> impl Iterator<Item = Seq> + '_ {
+        self.narrations.wanted().filter(|_| self.speaks)
+    }
+
+    /// The narrator tells this of a record, in a session that speaks.
+    pub(crate) fn narrate(&mut self, of: Seq, turn: Option<u32>, text: &str) {
+        if self.speaks {
+            self.narrations.tell(of, turn, text);
+        }
+    }
+
+    /// In which language a text of this session is spoken.
+    pub fn language_of(&self, text: &str) -> Language {
+        let said = self.transcript.lines().iter().rev().filter(|line| line.kind.is_spoken() || line.ask.is_none());
+        let personas = self.cast.agents().iter().filter_map(|agent| agent.persona.as_deref());
+        language::of_line(self.setup.format.language(), text, said.map(|line| &*line.text).chain(personas))
+    }
+
     pub(crate) fn is_open(&self, ask: &AskId) -> bool {
         self.open.iter().any(|open| open.ask == *ask)
     }
@@ -307,6 +341,13 @@ impl Stage {
                 self.wanted_clips.remove(line);
                 self.transcript.set_clip(*line, ClipState::Failed);
             }
+            Event::Narrated { of, clip } => {
+                if let Some(bill) = clip.billed {
+                    self.ledger.charge_speech(&narration::account(), bill.cost);
+                }
+                self.narrations.set(*of, ClipState::Made(clip.clone()));
+            }
+            Event::NarrationFailed { of, .. } => self.narrations.set(*of, ClipState::Failed),
             Event::HumanSpoke { who, text, origin, ask } => {
                 if let Some(key) = &origin.key {
                     self.keys.insert(key.clone(), (who.clone(), text.clone()));

@@ -8,7 +8,7 @@ use crate::{
     ask::Ask,
     event::{CallFailure, Drafts, Origin},
     format::Decision,
-    id::{AskId, LineId, PersonId},
+    id::{AskId, LineId, PersonId, Seq},
     ledger::Usage,
     line::Clip,
     reason::Reason,
@@ -26,6 +26,8 @@ pub enum Step {
     Speak(LineId),
     /// Wait until this person has spoken, or their time is up.
     AwaitHuman(Awaited),
+    /// Make the clip of what the narrator reads of this record.
+    Narrate(Seq),
     /// Record the end.
     End(Reason),
 }
@@ -64,6 +66,14 @@ pub enum Input {
     },
     ClipFailed {
         line: LineId,
+        error: String,
+    },
+    Narrated {
+        of: Seq,
+        clip: Clip,
+    },
+    NotNarrated {
+        of: Seq,
         error: String,
     },
     HumanSaid {
@@ -135,6 +145,8 @@ pub enum Rejected {
     NotAsked(AskId),
     #[error("line {0} waits for no clip")]
     NoSuchClip(LineId),
+    #[error("record {0} waits for no narrator")]
+    NotToNarrate(Seq),
     #[error("`{0}` does not take part")]
     NotInCast(PersonId),
     #[error("it is not `{0}`'s turn: wait until the others have spoken")]

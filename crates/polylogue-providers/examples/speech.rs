@@ -12,8 +12,7 @@ use std::{
 
 use polylogue_artifacts::Folder;
 use polylogue_core::{
-    id::{AgentId, LineId},
-    line::Speaker as Who,
+    id::Seq,
     projection::{Audible, srt, timeline, vtt},
     text::spoken::spoken,
 };
@@ -154,9 +153,8 @@ async fn conversation(engine: &str, cache: &str, out: &str) -> Outcome {
         let path = format!("{engine}-line-{at}.wav");
         let mut clip = speaker.say(text, speaker.profiles().get(profile)?, None, &artifacts.join(&path)).await?;
         clip.path = path;
-        let speaker = Who::Agent(who.parse::<AgentId>()?);
         let cut_after = cut_after.map(Arc::from);
-        audible.push(Audible { line: LineId(at as u32 + 1), speaker, words: spoken(text), clip, cut_after });
+        audible.push(Audible { cut_after, ..Audible::new(Seq(at as u64 + 1), who, spoken(text), clip) });
     }
     let timeline = timeline(&audible);
     for (format, ending) in [(AudioFormat::Wav, "wav"), (AudioFormat::Mp3, "mp3"), (AudioFormat::Opus, "opus")] {

@@ -5,6 +5,7 @@
 //! files or profiles of others.
 
 mod cache;
+mod casting;
 pub mod elevenlabs;
 mod engine;
 pub mod espeak;
@@ -22,6 +23,7 @@ mod speaker;
 mod split;
 mod wav;
 
+pub use casting::{Part, Portrait};
 pub use engine::{Billing, Engine, EngineError, EngineName};
 pub use file_name::safe_name;
 pub use loudness::TARGET_LUFS;

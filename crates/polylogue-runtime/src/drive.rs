@@ -5,6 +5,7 @@
 
 mod broken;
 mod persist;
+mod speak;
 mod under_way;
 
 use std::{collections::VecDeque, future::pending, sync::Arc, time::Duration};
@@ -15,9 +16,8 @@ use polylogue_core::{
     ask::Ask,
     event::{CallFailure, FailureKind},
     format::Remark,
-    id::{AskId, LineId, Seq},
+    id::{AskId, Seq},
     ledger::Usage,
-    line::Speaker,
     money::Money,
 };
 use tokio::{
@@ -35,7 +35,7 @@ use crate::{
     call::{Patience, Performance, Retries},
     live::Publisher,
     places::Places,
-    port::{Budget, JournalError, NodeId, Ports, Speech},
+    port::{JournalError, NodeId, Ports},
     purse::{Purse, Tab},
     spending::Spending,
     tenure::Tenure,
@@ -224,7 +224,7 @@ impl Drive {
         // They were not sent, so they cost nothing.
         cut.extend(steps.into_iter().filter_map(|step| match step {
             Step::Ask(ask) => Some(Cut { ask: ask.id, partial: "".into(), usage: Some(Usage::default()) }),
-            Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+            Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
         }));
     }
 
@@ -263,6 +263,10 @@ impl Drive {
                 let work = self.speak(line, &self.under_way.purse);
                 self.under_way.add(Doing::Speak(line), work, None);
             }
+            Step::Narrate(of) => {
+                let work = self.narrate(of, &self.under_way.purse);
+                self.under_way.add(Doing::Narrate(of), work, None);
+            }
             Step::AwaitHuman(_) | Step::End(_) => {}
         }
     }
@@ -287,32 +291,6 @@ impl Drive {
             let failure = CallFailure { kind: FailureKind::Unavailable, message };
             let usage = ran_up.cut(id.clone()).usage.unwrap_or_default();
             Input::AskFailed { ask: id, failure, usage, retries: 0 }
-        };
-        or_broken(work, broken).boxed()
-    }
-
-    fn speak(&self, id: LineId, purse: &Purse) -> BoxFuture<'static, Input> {
-        let (stage, voice) = (self.conversation.stage(), self.ports.voice.clone());
-        let Some(line) = stage.transcript().get(id).cloned() else { return pending().boxed() };
-        let agents = stage.cast().agents();
-        let seat = agents.iter().position(|agent| line.speaker == Speaker::Agent(agent.name.clone()));
-        let profile = line.voice.clone().or_else(|| agents[seat?].voice.clone());
-        let tone = line.delivery.tone.clone();
-        let (seat, place) = (seat.unwrap_or_default(), self.conversation.clip_place(&line));
-        let (budget, spending) = (purse.budget(stage.kept_for_text()), self.owner.spending.clone());
-        let budget = Budget::new(move |cost| !spending.is_spent_with(cost) && budget.allows(cost));
-        let speech = Speech { session: stage.setup().id, line, profile, seat, tone, place, budget };
-        let tenure = self.owner.tenure.clone();
-        let work = async move {
-            tenure.certain(|| {}).await;
-            match voice.speak(&speech).await {
-                Ok(clip) => Input::ClipMade { line: id, clip },
-                Err(error) => Input::ClipFailed { line: id, error: error.to_string() },
-            }
-        };
-        let broken = move || {
-            let error = "the speech engine broke inside, which is a bug: the log says where".to_owned();
-            Input::ClipFailed { line: id, error }
         };
         or_broken(work, broken).boxed()
     }
@@ -481,7 +459,7 @@ impl Drive {
 fn first_to_go(steps: &[Step]) -> Option<Awaited> {
     let awaited = steps.iter().filter_map(|step| match step {
         Step::AwaitHuman(awaited) if awaited.until.is_some() => Some(awaited),
-        Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+        Step::Ask(_) | Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
     });
     awaited.min_by_key(|awaited| awaited.until).cloned()
 }

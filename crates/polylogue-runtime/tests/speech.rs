@@ -50,9 +50,9 @@ impl Voice for SlowVoice {
         let _place = self.place.acquire().await.map_err(|error| VoiceError::Failed(error.to_string()))?;
         self.begun.fetch_add(1, Ordering::SeqCst);
         sleep(self.takes).await;
-        match self.refuses == Some(speech.line.id.0) {
+        match self.refuses.is_some_and(|line| speech.mark == format!("line-{line:04}")) {
             true => Err(VoiceError::Failed("hoarse".to_owned())),
-            false => Ok(Clip { path: format!("{}.wav", speech.line.id), duration_ms: 1000, ..Clip::default() }),
+            false => Ok(Clip { path: format!("{}.wav", speech.mark), duration_ms: 1000, ..Clip::default() }),
         }
     }
 }
@@ -93,7 +93,7 @@ impl Voice for DearVoice {
         }
         sleep(Duration::from_millis(300)).await;
         let billed = Some(SpeechBill { characters: 100, cost: Some(cost) });
-        Ok(Clip { path: format!("{}.wav", speech.line.id), duration_ms: 1000, billed, ..Clip::default() })
+        Ok(Clip { path: format!("{}.wav", speech.mark), duration_ms: 1000, billed, ..Clip::default() })
     }
 }
 

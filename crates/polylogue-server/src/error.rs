@@ -184,6 +184,7 @@ fn of_rejected(rejected: &Rejected) -> Code {
         Rejected::Ended(_)
         | Rejected::NotAsked(_)
         | Rejected::NoSuchClip(_)
+        | Rejected::NotToNarrate(_)
         | Rejected::NotYourTurn(_)
         | Rejected::NotAwaited(_)
         | Rejected::NotPassedOver(_)

@@ -43,7 +43,7 @@ impl Clips {
 
 fn clips(records: &[Arc<Record>]) -> impl Iterator<Item = String> + '_ {
     records.iter().filter_map(|record| match &record.event {
-        Event::ClipMade { clip, .. } => Some(clip.path.clone()),
+        Event::ClipMade { clip, .. } | Event::Narrated { clip, .. } => Some(clip.path.clone()),
         _ => None,
     })
 }

@@ -64,6 +64,16 @@ pub trait Described: fmt::Debug + Send + Sync {
         None
     }
 
+    /// What its participants speak, as whoever set it up calls it.
+    fn language(&self) -> Option<&str> {
+        None
+    }
+
+    /// The voice profile of a narrator, where there is one.
+    fn narrator(&self) -> Option<&str> {
+        None
+    }
+
     /// Files besides the clips that a session that has ended leaves, relative to the artifacts folder.
     fn artifacts(&self, _conversation: &Conversation) -> Vec<String> {
         Vec::new()

@@ -70,7 +70,7 @@ fn rebuilt(records: &[Record], until: Seq, id: &AskId) -> Result<Option<Insight>
     let steps = Conversation::replay(&records[..at])?.next();
     let ask = steps.into_iter().find_map(|step| match step {
         Step::Ask(ask) if ask.id == *id => Some(ask),
-        Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+        Step::Ask(_) | Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
     });
     let insight =
         |ask: Ask| Insight { is_exact: ask.request.has_digest(digest), reply: reply.unwrap_or_default(), ask };

@@ -5,6 +5,7 @@ mod captions;
 mod fork;
 mod insight;
 mod outcome;
+mod pacing;
 mod text;
 mod timeline;
 
@@ -12,5 +13,6 @@ pub use captions::{srt, vtt};
 pub use fork::{CannotFork, fork};
 pub use insight::{Insight, NoRequest, request_at, request_behind};
 pub use outcome::{AgentCosts, Costs, Outcome, OutcomeLine, Status};
+pub use pacing::Rest;
 pub use text::{RESULT_FILE, grouped, markdown, plain_text, result};
 pub use timeline::{Audible, FADE_MS, OVERLAP_MS, Placed, audible, timeline};

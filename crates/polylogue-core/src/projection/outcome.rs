@@ -147,8 +147,10 @@ pub struct SpeechCosts {
 impl SpeechCosts {
     fn of(conversation: &Conversation) -> Option<SpeechCosts> {
         let none = SpeechCosts { clips: 0, characters: 0, estimated_usd: Some(Money::ZERO) };
-        let lines = conversation.stage().transcript().lines().iter();
-        let bills = lines.filter_map(|line| match &line.clip {
+        let stage = conversation.stage();
+        let lines = stage.transcript().lines().iter().map(|line| &line.clip);
+        let narrations = stage.narrations().iter().map(|narration| &narration.clip);
+        let bills = lines.chain(narrations).filter_map(|clip| match clip {
             ClipState::Made(clip) => clip.billed,
             ClipState::Unspoken | ClipState::Wanted | ClipState::Failed => None,
         });
@@ -250,7 +252,7 @@ impl OutcomeLine {
             voice_profile: line.voice.clone(),
             delivery: line.delivery.clone(),
             cut_after: line.cut_after.clone(),
-            audio_path: audio_path(line),
+            audio_path: path_of(&line.clip),
         }
     }
 }
@@ -258,13 +260,14 @@ impl OutcomeLine {
 /// The clips, and what else the format leaves.
 fn artifacts(conversation: &Conversation) -> Vec<String> {
     let stage = conversation.stage();
-    let clips = stage.transcript().lines().iter().filter_map(audio_path);
+    let lines = stage.transcript().lines().iter().map(|line| &line.clip);
+    let clips = lines.chain(stage.narrations().iter().map(|narration| &narration.clip)).filter_map(path_of);
     let files = stage.ended().map(|_| stage.setup().format.artifacts(conversation)).unwrap_or_default();
     clips.chain(files).collect()
 }
 
-fn audio_path(line: &Line) -> Option<String> {
-    match &line.clip {
+fn path_of(clip: &ClipState) -> Option<String> {
+    match clip {
         ClipState::Made(clip) => Some(clip.path.clone()),
         ClipState::Unspoken | ClipState::Wanted | ClipState::Failed => None,
     }

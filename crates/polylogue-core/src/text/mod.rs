@@ -6,3 +6,4 @@ pub mod identity;
 pub mod language;
 pub mod reply;
 pub mod spoken;
+pub mod tone;

@@ -28,6 +28,7 @@ fn every_old_journal_is_read_to_the_same_end() {
         ("v1/discussion.jsonl", include_str!("corpus/v1/discussion.jsonl"), "completed", 4),
         ("v1/room-call.jsonl", include_str!("corpus/v1/room-call.jsonl"), "no_handoff", 4),
         ("v1/scene-with-memory.jsonl", include_str!("corpus/v1/scene-with-memory.jsonl"), "goal_achieved", 2),
+        ("v1/scene-narrated.jsonl", include_str!("corpus/v1/scene-narrated.jsonl"), "goal_achieved", 2),
         ("v1/interview.jsonl", include_str!("corpus/v1/interview.jsonl"), "completed", 2),
         ("v1/asked-again.jsonl", include_str!("corpus/v1/asked-again.jsonl"), "no_handoff", 5),
         ("v1/reopened-silent.jsonl", include_str!("corpus/v1/reopened-silent.jsonl"), "completed", 4),

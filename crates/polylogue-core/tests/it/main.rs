@@ -19,6 +19,7 @@ mod scene;
 mod scene_directed;
 mod scene_goes_on;
 mod scene_judged;
+mod scene_narrated;
 mod scene_person;
 mod scene_person_properties;
 mod scene_properties;

@@ -54,11 +54,11 @@ fn happen(play: &mut Play, chance: Chance) {
     let steps = play.conversation.next();
     let ask = steps.iter().find_map(|step| match step {
         Step::Ask(ask) => Some(ask.id.clone()),
-        Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+        Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
     });
     let clip = steps.iter().find_map(|step| match step {
         Step::Speak(line) => Some(*line),
-        Step::Ask(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+        Step::Ask(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
     });
     for step in &steps {
         play.record(play.conversation.begin(step));
@@ -157,7 +157,7 @@ proptest! {
             prop_assert!(inputs <= 4 * ROUNDS, "it does not end");
             let wanted: Vec<LineId> = play.conversation.next().iter().filter_map(|step| match step {
                 Step::Speak(line) => Some(*line),
-                Step::Ask(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+                Step::Ask(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
             }).collect();
             let asks = play.begin();
             for ask in &asks {

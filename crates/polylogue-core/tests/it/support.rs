@@ -58,7 +58,7 @@ impl Play {
             .into_iter()
             .filter_map(|step| match step {
                 Step::Ask(ask) => Some(ask),
-                Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+                Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
             })
             .collect()
     }

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use async_trait::async_trait;
+use polylogue_core::text::language::Language;
 use serde::{Deserialize, Serialize};
 
 use super::{manner::Manner, profiles::Profile, sound::Sound};
@@ -10,6 +11,11 @@ use super::{manner::Manner, profiles::Profile, sound::Sound};
 #[async_trait]
 pub trait Engine: Send + Sync {
     fn name(&self) -> EngineName;
+
+    /// Whether it can speak a language.
+    fn speaks(&self, _language: Language) -> bool {
+        true
+    }
 
     /// Everything that decides how words will sound, for the cache: the same recipe and words, the same clip.
     fn recipe(&self, profile: &Profile, manner: &Manner) -> serde_json::Value;
@@ -51,6 +57,16 @@ impl EngineName {
             EngineName::OpenAi => "openai",
             EngineName::Kokoro => "kokoro",
             EngineName::Espeak => "espeak",
+        }
+    }
+
+    /// How it is called where people read it.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            EngineName::ElevenLabs => "ElevenLabs",
+            EngineName::OpenAi => "OpenAI",
+            EngineName::Kokoro => "Kokoro",
+            EngineName::Espeak => "espeak-ng",
         }
     }
 

@@ -1,8 +1,11 @@
 //! espeak-ng: a program of the system's packages. Instant, tiny and robotic; it is run, never linked.
 
+mod kana;
+
 use std::{io, path::PathBuf, process::Stdio, time::Duration};
 
 use async_trait::async_trait;
+use polylogue_core::text::language::Language;
 use serde_json::json;
 use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 
@@ -42,9 +45,10 @@ impl Espeak {
 
     fn settings(profile: &Profile, manner: &Manner) -> (String, u32, u32) {
         let voice = &profile.espeak;
+        let spoken = in_language(&voice.voice, manner.language);
         let pitch = (voice.pitch.min(99) as i32 + manner.pitch()).clamp(0, 99) as u32;
         let rate = (voice.rate as f32 * manner.speed()).clamp(80.0, 450.0) as u32;
-        (voice.voice.clone(), pitch, rate)
+        (spoken, pitch, rate)
     }
 }
 
@@ -54,6 +58,10 @@ impl Engine for Espeak {
         EngineName::Espeak
     }
 
+    fn speaks(&self, language: Language) -> bool {
+        voice_of(language).is_some()
+    }
+
     fn recipe(&self, profile: &Profile, manner: &Manner) -> serde_json::Value {
         let (voice, pitch, rate) = Self::settings(profile, manner);
         json!({ "voice": voice, "pitch": pitch, "rate": rate })
@@ -61,6 +69,10 @@ impl Engine for Espeak {
 
     async fn say(&self, words: &str, profile: &Profile, manner: &Manner) -> Result<Sound, EngineError> {
         let (voice, pitch, rate) = Self::settings(profile, manner);
+        let words = match manner.language.code() {
+            "ja" => kana::of(words).await?,
+            _ => words.to_owned(),
+        };
         let mut command = Command::new(&self.program);
         command.args(["--stdin", "--stdout", "-b", "1", "-v", &voice]);
         command.args(["-p", &pitch.to_string(), "-s", &rate.to_string()]);
@@ -72,7 +84,6 @@ impl Engine for Espeak {
             _ => failed(error),
         })?;
         let mut stdin = child.stdin.take().ok_or_else(|| failed("it takes no words"))?;
-        let words = words.to_owned();
         let say = async move {
             // It reads while it writes: both have to go on at once, and its input must end.
             let write = async move {
@@ -96,6 +107,51 @@ impl Engine for Espeak {
             0.0 => Err(EngineError::NoSpeech { engine: EngineName::Espeak, message: "it was silent".to_owned() }),
             _ => Ok(sound),
         }
+    }
+}
+
+/// What the program calls a language. What it only spells, or reads as another one, is not in the list.
+const LANGUAGES: [(&str, &str); 24] = [
+    ("en", "en-us"),
+    ("de", "de"),
+    ("fr", "fr-fr"),
+    ("es", "es"),
+    ("it", "it"),
+    ("pt", "pt-br"),
+    ("nl", "nl"),
+    ("sv", "sv"),
+    ("da", "da"),
+    ("nb", "nb"),
+    ("fi", "fi"),
+    ("pl", "pl"),
+    ("cs", "cs"),
+    ("hu", "hu"),
+    ("ro", "ro"),
+    ("tr", "tr"),
+    ("ja", "ja"),
+    ("ko", "ko"),
+    ("ru", "ru"),
+    ("uk", "uk"),
+    ("el", "el"),
+    ("ar", "ar"),
+    ("he", "he"),
+    ("hi", "hi"),
+];
+
+fn voice_of(language: Language) -> Option<&'static str> {
+    LANGUAGES.iter().find(|(code, _)| *code == language.code()).map(|(_, voice)| *voice)
+}
+
+/// A profile's voice in a language: its variant (`+f3`) stays, and a voice that speaks the language already is kept.
+fn in_language(voice: &str, language: Language) -> String {
+    let (own, variant) = voice.split_once('+').map_or((voice, ""), |(own, variant)| (own, variant));
+    let base = own.split('-').next().unwrap_or(own);
+    // What is no language's voice was chosen by somebody, and is not corrected for what it would speak anyway.
+    let is_other = LANGUAGES.iter().any(|(code, _)| *code == base) || !language.is_english();
+    match voice_of(language).filter(|_| base != language.code() && is_other) {
+        None => voice.to_owned(),
+        Some(spoken) if variant.is_empty() => spoken.to_owned(),
+        Some(spoken) => format!("{spoken}+{variant}"),
     }
 }
 

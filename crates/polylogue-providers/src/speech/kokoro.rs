@@ -21,6 +21,7 @@ use ort::{
     session::{NoSelectedOutputs, RunOptions, Session, builder::GraphOptimizationLevel},
     value::Tensor,
 };
+use polylogue_core::text::language::Language;
 use serde_json::json;
 
 use self::phonemes::Phonemes;
@@ -103,6 +104,11 @@ impl Kokoro {
 impl Engine for Kokoro {
     fn name(&self) -> EngineName {
         EngineName::Kokoro
+    }
+
+    /// Its dictionaries are English, and so are the voices that are fetched.
+    fn speaks(&self, language: Language) -> bool {
+        language.is_english()
     }
 
     fn recipe(&self, profile: &Profile, manner: &Manner) -> serde_json::Value {

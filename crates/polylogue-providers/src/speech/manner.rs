@@ -1,58 +1,22 @@
 //! How a line is said: a scene's tone as settings that engines have.
 
+use polylogue_core::text::{
+    language::Language,
+    tone::{Feeling, Sounding},
+};
 use serde::Serialize;
 
-/// What a tone changes, beside the voice itself. Engines use what they have.
+/// How a line is said, beside the voice itself. Engines use what they have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Manner {
     /// In the format's own words, for engines that take directions in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tone: Option<String>,
     feeling: Option<Feeling>,
+    /// What it is said in.
+    #[serde(skip_serializing_if = "Language::is_english")]
+    pub language: Language,
 }
-
-/// The tones that sound different, as far as settings go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Feeling {
-    Agitated,
-    Bright,
-    Tense,
-    Sad,
-    Firm,
-    Calm,
-}
-
-/// Beginnings of words that name a feeling, strongest first: of "nervous but calm" the first is heard.
-const WORDS: [(Feeling, &[&str]); 6] = [
-    (
-        Feeling::Agitated,
-        &[
-            "ang", "furi", "rag", "shout", "yell", "frustrat", "outrag", "panic", "urgent", "frantic", "irritat",
-            "annoy",
-        ],
-    ),
-    (
-        Feeling::Bright,
-        &["happ", "cheer", "playful", "joy", "amus", "laugh", "delight", "eager", "enthus", "excit", "thrill", "teas"],
-    ),
-    (
-        Feeling::Tense,
-        &["nerv", "anxi", "afraid", "fear", "scar", "hesita", "uncertain", "worr", "shock", "startl", "defens"],
-    ),
-    (
-        Feeling::Sad,
-        &["sad", "grie", "remors", "sorr", "apolog", "tired", "wear", "melanch", "resign", "regret", "hurt", "defeat"],
-    ),
-    (Feeling::Firm, &["stern", "cold", "firm", "dry", "serious", "control", "sarcas", "flat", "determin", "skeptic"]),
-    (
-        Feeling::Calm,
-        &[
-            "calm", "gentl", "soft", "warm", "thought", "reflect", "tender", "quiet", "whisper", "earnest", "relie",
-            "hope",
-        ],
-    ),
-];
 
 impl Manner {
     /// The longest tone that is passed on in words.
@@ -60,13 +24,14 @@ impl Manner {
 
     pub fn of_tone(tone: Option<&str>) -> Manner {
         let Some(tone) = tone.map(str::trim).filter(|tone| !tone.is_empty()) else { return Manner::default() };
-        let small = tone.to_lowercase();
-        let is_in = |starts: &[&str]| {
-            small.split(|c: char| !c.is_alphabetic()).any(|word| starts.iter().any(|start| word.starts_with(start)))
-        };
-        let feeling = WORDS.iter().find(|(_, starts)| is_in(starts)).map(|(feeling, _)| *feeling);
         let plain = tone.chars().filter(|c| !c.is_control()).take(Self::MAX_TONE).collect();
-        Manner { tone: Some(plain), feeling }
+        Manner { tone: Some(plain), feeling: Sounding::of(Some(tone)).feeling, ..Manner::default() }
+    }
+
+    /// The same in a language.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Manner {
+        Manner { language, ..self }
     }
 
     /// What the voice's own speed is multiplied with.
@@ -117,23 +82,15 @@ impl Manner {
 
 #[cfg(test)]
 mod tests {
-    use super::{Feeling, Manner};
+    use super::Manner;
 
     #[test]
-    fn tones_are_heard_by_their_words() {
-        let cases = [
-            ("furious", Some(Feeling::Agitated)),
-            ("stern but controlled", Some(Feeling::Firm)),
-            ("Softening", Some(Feeling::Calm)),
-            ("remorseful", Some(Feeling::Sad)),
-            ("nervous", Some(Feeling::Tense)),
-            ("darkly amused", Some(Feeling::Bright)),
-            ("neutral", None),
-            ("language", None),
-            ("", None),
-        ];
-        for (tone, expected) in cases {
-            assert_eq!(Manner::of_tone(Some(tone)).feeling, expected, "of {tone}");
+    fn a_tone_changes_speed_and_pitch() {
+        let manner = |tone| Manner::of_tone(Some(tone));
+        assert!(manner("furious").speed() > 1.0 && manner("furious").pitch() > 0);
+        assert!(manner("remorseful").speed() < 1.0 && manner("remorseful").pitch() < 0);
+        for plain in ["", "  ", "made of wood"] {
+            assert_eq!((manner(plain).speed(), manner(plain).pitch()), (1.0, 0), "{plain}");
         }
         assert_eq!(Manner::of_tone(None), Manner::default());
     }

@@ -15,8 +15,7 @@ use std::{
 
 use hound::{SampleFormat, WavSpec, WavWriter};
 use polylogue_core::{
-    id::LineId,
-    line::Speaker,
+    id::Seq,
     projection::{FADE_MS, Placed},
 };
 use polylogue_runtime::port::{ArtifactError, ArtifactPath, Artifacts};
@@ -33,8 +32,8 @@ use super::{
 const RATE: u32 = 24_000;
 /// How far from the middle speakers are put; 1 would be all the way.
 const WIDTH: f32 = 0.35;
-/// Leaves room for two voices at once.
-const GAIN: f32 = 0.7;
+/// Of a line in plain speech. It leaves room for two voices at once, and for one that shouts.
+const GAIN: f32 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AudioFormat {
@@ -81,7 +80,7 @@ impl From<io::Error> for MixError {
 pub struct Mixed {
     pub duration_ms: u64,
     /// Lines whose clips are gone: there is silence in their place.
-    pub missing: Vec<LineId>,
+    pub missing: Vec<Seq>,
 }
 
 /// Mixes the clips of a timeline into one file, written to a temporary name and renamed.
@@ -148,12 +147,13 @@ fn write(
             Err(error) => return Err(MixError::Clips(error)),
         };
         let clip = found.unwrap_or_else(|error| {
-            tracing::warn!(line = %placed.line, %error, "a clip is missing from the mix");
-            missing.push(placed.line);
+            tracing::warn!(record = %placed.seq, %error, "a clip is missing from the mix");
+            missing.push(placed.seq);
             Sound::new(RATE, Vec::new())
         });
         let fade = if placed.is_cut { frame(FADE_MS).min(length) } else { 0 };
-        let [left, right] = gains(place_of(&places, &placed.speaker));
+        let place = if placed.is_narrator { 0.0 } else { place_of(&places, &placed.name) };
+        let [left, right] = gains(place).map(|gain| gain * 10f32.powf(placed.level_db / 20.0));
         let offset = (start - next) as usize;
         open.resize(open.len().max(offset + length as usize), [0.0; 2]);
         for (at, sample) in clip.samples.iter().take(length as usize).enumerate() {
@@ -198,18 +198,18 @@ fn resampled(sound: Sound) -> Result<Sound, WavError> {
 }
 
 /// The speakers in order of their first words.
-fn places(timeline: &[Placed]) -> Vec<&Speaker> {
-    let mut speakers: Vec<&Speaker> = Vec::new();
-    for placed in timeline {
-        if !speakers.contains(&&placed.speaker) {
-            speakers.push(&placed.speaker);
+fn places(timeline: &[Placed]) -> Vec<&str> {
+    let mut speakers: Vec<&str> = Vec::new();
+    for placed in timeline.iter().filter(|placed| !placed.is_narrator) {
+        if !speakers.contains(&&*placed.name) {
+            speakers.push(&placed.name);
         }
     }
     speakers
 }
 
 /// Between -1 (left) and 1 (right). Who speaks alone is in the middle; those who follow each other stand apart.
-fn place_of(speakers: &[&Speaker], speaker: &Speaker) -> f32 {
+fn place_of(speakers: &[&str], speaker: &str) -> f32 {
     let (count, at) = (speakers.len(), speakers.iter().position(|known| *known == speaker).unwrap_or(0));
     if count < 2 {
         return 0.0;

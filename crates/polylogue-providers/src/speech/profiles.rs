@@ -7,10 +7,11 @@ mod builtin;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use polylogue_core::setup::Agent;
 use serde::{Deserialize, Serialize};
 
 pub(super) use builtin::BUILT_IN;
+
+use super::casting::Portrait;
 
 /// A way of speaking, for every engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,9 +172,7 @@ impl Profiles {
         let mut all = Profiles::default();
         for (name, settings) in settings {
             let at = all.profiles.iter().position(|profile| *profile.name == *name);
-            // A new profile takes what it does not say from a built-in one, always the same for its name.
-            let mixed = |sum: usize, byte: u8| sum.wrapping_mul(31).wrapping_add(usize::from(byte));
-            let base = at.unwrap_or_else(|| name.bytes().fold(7, mixed) % BUILT_IN.len());
+            let base = at.unwrap_or_else(|| base(&name, settings.description.as_deref()));
             let changed = all.profiles[base].clone().changed(&name, settings);
             match at {
                 Some(at) => all.profiles[at] = changed,
@@ -205,22 +204,21 @@ impl Profiles {
         named.unwrap_or_else(|| &self.profiles[seat % self.profiles.len()])
     }
 
-    /// Gives every agent without a voice one that nobody else has, as long as there are such.
-    pub fn cast(&self, agents: &mut [Agent]) {
-        let mut taken: Vec<Arc<str>> = agents.iter().filter_map(|agent| agent.voice.clone()).collect();
-        for agent in agents.iter_mut().filter(|agent| agent.voice.is_none()) {
-            let times = |name: &Arc<str>| taken.iter().filter(|taken| *taken == name).count();
-            let free = self.names().min_by_key(|name| times(name)).cloned();
-            taken.extend(free.clone());
-            agent.voice = free;
-        }
-    }
-
     /// The table that prompts show to agents who choose a profile for each line.
     pub fn table(&self) -> String {
         let rows = self.profiles.iter().map(|profile| format!("| {} | {} |\n", profile.name, profile.description));
         format!("| voice_profile | sounds |\n| --- | --- |\n{}", rows.collect::<String>())
     }
+}
+
+/// The built-in profile that a new one takes what it does not say from: one of the same sex, where its description
+/// tells that, and always the same for its name.
+fn base(name: &str, description: Option<&str>) -> usize {
+    let wanted = Portrait::of("", description).sex;
+    let fits = |at: &usize| wanted.is_none() || Portrait::of_profile(&BUILT_IN[*at].profile()).sex == wanted;
+    let fitting: Vec<usize> = (0..BUILT_IN.len()).filter(fits).collect();
+    let mixed = |sum: usize, byte: u8| sum.wrapping_mul(31).wrapping_add(usize::from(byte));
+    fitting[name.bytes().fold(7, mixed) % fitting.len()]
 }
 
 impl Profile {

@@ -4,16 +4,17 @@
 //! which a session needs its clips; leaving the queue is dropping the future.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
 use polylogue_core::{
     line::{Clip, SpeechBill},
     money::Money,
-    text::spoken::spoken,
+    text::{language, spoken::spoken},
 };
 use polylogue_runtime::port::{ArtifactError, ArtifactPath, Artifacts, Budget, Speech, Voice, VoiceError};
 use tokio::sync::Semaphore;
@@ -38,6 +39,26 @@ pub struct Speaker {
     engines: Arc<[Seated]>,
     cache: Arc<Cache>,
     prices: Arc<Prices>,
+    herald: Arc<Herald>,
+}
+
+/// Tells a person what they would wonder about when they hear it, each thing once.
+struct Herald {
+    told: Mutex<BTreeSet<String>>,
+    tell: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Herald {
+    fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Herald {
+        Herald { told: Mutex::default(), tell: Box::new(tell) }
+    }
+
+    fn once(&self, what: String) {
+        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(what.clone());
+        if is_new {
+            (self.tell)(&what);
+        }
+    }
 }
 
 /// An engine and its places.
@@ -89,6 +110,7 @@ impl Speaker {
             profiles: Arc::new(profiles),
             engines: engines.into_iter().map(seat).collect(),
             prices: Arc::default(),
+            herald: Arc::new(Herald::new(|what| tracing::info!("{what}"))),
         }
     }
 
@@ -98,41 +120,57 @@ impl Speaker {
         Speaker { prices: Arc::new(prices), ..self }
     }
 
+    /// The same, where a person is told by this of an engine that is passed over. Each is told once.
+    #[must_use]
+    pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Speaker {
+        Speaker { herald: Arc::new(Herald::new(tell)), ..self }
+    }
+
     pub fn profiles(&self) -> &Profiles {
         &self.profiles
     }
 
     /// Speaks words outside any session and leaves the clip where the caller wants it.
     pub async fn say(&self, text: &str, profile: &Profile, tone: Option<&str>, out: &Path) -> Result<Clip, VoiceError> {
-        let made = self.make(text, profile, tone, &Budget::default()).await?;
+        let manner = Manner::of_tone(tone).in_language(language::of_line(None, text, []));
+        let made = self.make(text, profile, &manner, &Budget::default()).await?;
         let (from, to) = (made.path.clone(), out.to_owned());
         let copied = join(move || copy(&from, &to)).await.and_then(|done| done.map_err(|e| e.kind().to_string()));
         copied.map_err(not_written)?;
         Ok(self.clip(made, profile, out.to_string_lossy().into_owned()))
     }
 
-    async fn make(
-        &self,
-        text: &str,
-        profile: &Profile,
-        tone: Option<&str>,
-        budget: &Budget,
-    ) -> Result<Made, VoiceError> {
+    async fn make(&self, text: &str, profile: &Profile, manner: &Manner, budget: &Budget) -> Result<Made, VoiceError> {
         let words = spoken(text);
         if words.is_empty() {
             return Err(VoiceError::Failed("there is nothing to say in it".to_owned()));
         }
-        let manner = Manner::of_tone(tone);
-        let mut absent = Vec::new();
+        let language = manner.language;
+        let (mut absent, mut passed) = (Vec::new(), None);
         for seated in self.engines.iter() {
-            match self.make_with(seated, &words, profile, &manner, budget).await {
-                Ok(made) => return Ok(made),
+            let engine = seated.engine.name();
+            if !seated.engine.speaks(language) {
+                passed = passed.or(Some(engine));
+                continue;
+            }
+            match self.make_with(seated, &words, profile, manner, budget).await {
+                Ok(made) => {
+                    if let Some(passed) = passed {
+                        let (able, unable, language) = (engine.title(), passed.title(), language.name());
+                        self.herald
+                            .once(format!("{unable} does not speak {language}: {able} does, and speaks those lines."));
+                    }
+                    return Ok(made);
+                }
                 Err(NotMade::OverBudget) => return Err(VoiceError::OverBudget),
                 Err(NotMade::Engine(EngineError::Unavailable(why))) => absent.push(why),
                 Err(NotMade::Engine(error)) => return Err(VoiceError::Failed(error.to_string())),
             }
         }
-        if absent.is_empty() {
+        if absent.is_empty() && passed.is_some() {
+            let (language, espeak) = (language.name(), "espeak-ng");
+            absent.push(format!("none of them speaks {language}: install {espeak}, or use a vendor's voices"));
+        } else if absent.is_empty() {
             absent.push("run `polylogue voices pull kokoro`, or install espeak-ng".to_owned());
         }
         Err(VoiceError::Unavailable(absent.join("; ")))
@@ -193,8 +231,7 @@ impl Speaker {
     fn place(speech: &Speech, profile: &Profile) -> Vec<String> {
         let mut parts = vec!["tts".to_owned(), "sessions".to_owned(), safe_name(&speech.session.to_string())];
         if speech.place.is_empty() {
-            let speaker = speech.line.speaker.name();
-            parts.push(safe_name(&format!("line-{:04}_{speaker}_{}", speech.line.id.0, profile.name)));
+            parts.push(safe_name(&format!("{}_{}_{}", speech.mark, speech.by, profile.name)));
         } else {
             parts.extend(speech.place.iter().map(|part| safe_name(part)));
         }
@@ -206,24 +243,25 @@ impl Speaker {
 impl Voice for Speaker {
     async fn speak(&self, speech: &Speech) -> Result<Clip, VoiceError> {
         let profile = self.profiles.choose(speech.profile.as_deref(), speech.seat);
-        let made = self.make(&speech.line.text, profile, speech.tone.as_deref(), &speech.budget).await?;
+        let manner = Manner::of_tone(speech.tone.as_deref()).in_language(speech.language);
+        let made = self.make(&speech.text, profile, &manner, &speech.budget).await?;
         let place = Self::place(speech, profile).join("/");
-        let path = settle(&*self.artifacts, &made.path, &place, speech.line.id.0).await;
+        let path = settle(&*self.artifacts, &made.path, &place, &speech.mark).await;
         let path = path.map_err(|error| not_written(error.to_string()))?;
         Ok(self.clip(made, profile, path))
     }
 }
 
 /// Gives a clip its place and answers with its path. A place that another clip has is never written over:
-/// then the line's number joins the name.
-async fn settle(artifacts: &dyn Artifacts, from: &Path, place: &str, line: u32) -> Result<String, ArtifactError> {
+/// then the line's mark joins the name.
+async fn settle(artifacts: &dyn Artifacts, from: &Path, place: &str, mark: &str) -> Result<String, ArtifactError> {
     let named =
         |path: String| ArtifactPath::parse(&path).ok_or_else(|| ArtifactError::Failed(format!("{path}: no path")));
     let path = named(format!("{place}.wav"))?;
     if artifacts.keep(from, &path).await? {
         return Ok(path.to_string());
     }
-    let path = named(format!("{place}_line-{line:04}.wav"))?;
+    let path = named(format!("{place}_{mark}.wav"))?;
     if !artifacts.keep(from, &path).await? {
         // Only this line has that name: it is an earlier try at the same clip.
         let content = tokio::fs::read(from).await.map_err(|error| ArtifactError::Failed(error.kind().to_string()))?;

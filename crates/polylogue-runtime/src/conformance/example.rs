@@ -151,7 +151,12 @@ fn following(event: &Event) -> Option<Event> {
             },
         }),
         Event::ClipMade { .. } => Some(Event::ClipFailed { line, error: String::new() }),
-        Event::ClipFailed { .. } => {
+        Event::ClipFailed { .. } => Some(Event::Narrated {
+            of: Seq(2),
+            clip: Clip { path: "narrator/0002.wav".to_owned(), duration_ms: 900, ..Clip::default() },
+        }),
+        Event::Narrated { .. } => Some(Event::NarrationFailed { of: Seq(2), error: "hoarse".to_owned() }),
+        Event::NarrationFailed { .. } => {
             let origin = Origin { key: Some("a \"key\"".into()), user_id: Some("Zoë".into()), organization_id: None };
             Some(Event::HumanSpoke {
                 who: "you there".parse().expect("a name"),

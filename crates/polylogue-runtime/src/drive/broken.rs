@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use polylogue_core::{
     Answer, Input, Stage,
     event::{CallFailure, FailureKind},
-    id::{AskId, LineId},
+    id::{AskId, LineId, Seq},
     ledger::{Usage, estimate_tokens},
 };
 
@@ -29,6 +29,7 @@ pub(super) async fn or_broken(work: impl Future<Output = Input>, broken: impl Fn
 pub(super) enum Brought {
     Answer(AskId, Answer),
     Clip(LineId),
+    Narration(Seq),
 }
 
 impl Brought {
@@ -37,7 +38,9 @@ impl Brought {
         match input {
             Input::Answered { ask, answer } => Some(Brought::Answer(ask.clone(), answer.clone())),
             Input::ClipMade { line, .. } => Some(Brought::Clip(*line)),
+            Input::Narrated { of, .. } => Some(Brought::Narration(*of)),
             Input::AskFailed { .. }
+            | Input::NotNarrated { .. }
             | Input::ClipFailed { .. }
             | Input::HumanSaid { .. }
             | Input::Absent(_)
@@ -60,6 +63,7 @@ impl Brought {
                 Input::AskFailed { ask, failure, usage, retries: answer.retries }
             }
             Brought::Clip(line) => Input::ClipFailed { line, error: MESSAGE.to_owned() },
+            Brought::Narration(of) => Input::NotNarrated { of, error: MESSAGE.to_owned() },
         }
     }
 }

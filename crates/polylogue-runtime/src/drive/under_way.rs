@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, future::pending};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use polylogue_core::{
     Cut, Input, Step,
-    id::{AskId, LineId},
+    id::{AskId, LineId, Seq},
 };
 
 use crate::purse::{Purse, Tab};
@@ -15,6 +15,7 @@ use crate::purse::{Purse, Tab};
 pub(super) enum Doing {
     Ask(AskId),
     Speak(LineId),
+    Narrate(Seq),
 }
 
 impl Doing {
@@ -22,6 +23,7 @@ impl Doing {
         match step {
             Step::Ask(ask) => Some(Doing::Ask(ask.id.clone())),
             Step::Speak(line) => Some(Doing::Speak(*line)),
+            Step::Narrate(of) => Some(Doing::Narrate(*of)),
             Step::AwaitHuman(_) | Step::End(_) => None,
         }
     }
@@ -65,7 +67,7 @@ impl UnderWay {
         self.futures.clear();
         let cut = std::mem::take(&mut self.tabs).into_iter().filter_map(|(doing, tab)| match (doing, tab) {
             (Doing::Ask(ask), Some(tab)) => Some(tab.cut(ask)),
-            (Doing::Ask(_) | Doing::Speak(_), _) => None,
+            (Doing::Ask(_) | Doing::Speak(_) | Doing::Narrate(_), _) => None,
         });
         cut.collect()
     }

@@ -92,6 +92,8 @@ impl Wish {
             | Input::ClipMade { .. }
             | Input::ClipFailed { .. }
             | Input::Absent(_)
+            | Input::Narrated { .. }
+            | Input::NotNarrated { .. }
             | Input::Reopened { .. }
             | Input::Halted { .. }
             | Input::ResumePressed { .. } => None,

@@ -201,6 +201,8 @@ pub(super) fn closed_by(event: &Event) -> Option<&AskId> {
         | Event::LineCut { .. }
         | Event::ClipMade { .. }
         | Event::ClipFailed { .. }
+        | Event::Narrated { .. }
+        | Event::NarrationFailed { .. }
         | Event::HumanSpoke { .. }
         | Event::Decided(_)
         | Event::Ended { .. } => None,

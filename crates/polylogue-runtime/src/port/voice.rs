@@ -3,11 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use polylogue_core::{
-    id::SessionId,
-    line::{Clip, Line},
-    money::Money,
-};
+use polylogue_core::{id::SessionId, line::Clip, money::Money, text::language::Language};
 
 #[async_trait]
 pub trait Voice: Send + Sync {
@@ -26,20 +22,25 @@ impl Voice for NoVoice {
     }
 }
 
-/// A line to be spoken.
+/// What is to be spoken: a line, or what a narrator reads.
 #[derive(Clone, Debug)]
 pub struct Speech {
     pub session: SessionId,
-    pub line: Line,
+    pub text: Arc<str>,
+    /// Whose words they are.
+    pub by: Arc<str>,
+    /// What tells it from everything else in the session that is spoken, as a part of a file's name: `line-0007`.
+    pub mark: String,
     /// The voice profile of the line or else of its speaker, where one was chosen.
     pub profile: Option<Arc<str>>,
     /// The speaker's place in the cast, from 0. Without a profile, it decides the voice: two agents then differ.
     pub seat: usize,
     /// How it is said, in the format's own words ("frustrated").
     pub tone: Option<Arc<str>>,
+    pub language: Language,
     /// Where the format wants the clip within the session's folder: folders, then the name without its ending.
     /// Each part may hold anything, an agent's name included; the engine that writes the file makes it safe. When
-    /// empty, the clip is named after line, speaker and voice.
+    /// empty, the clip is named after mark, speaker and voice.
     pub place: Vec<String>,
     pub budget: Budget,
 }

@@ -98,6 +98,8 @@ struct SceneFile {
     seed: Option<u64>,
     /// Whether lines become clips
     speech: Option<Switch>,
+    /// Whether a further voice reads what happens and what can be seen
+    narrator: Option<SceneNarrator>,
     /// Characters in Markdown, by their names; those that are not here are the house's own
     agents: Option<BTreeMap<String, String>>,
 }
@@ -142,6 +144,15 @@ enum Unbounded {
 enum SceneModerator {
     Model(String),
     Models { model: Option<String>, fallback: Option<String> },
+}
+
+/// Whether there is one, or the voice profile that it reads with.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it only describes")]
+enum SceneNarrator {
+    Given(bool),
+    Voice(String),
 }
 
 /// From the moderator (`auto`), none (`off`), or these.

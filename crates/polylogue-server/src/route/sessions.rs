@@ -288,8 +288,7 @@ pub(super) async fn result(State(app): State<App>, Path(id): Path<String>) -> Re
 
 /// When what is said in the clips, one after the other.
 fn captions(conversation: &Conversation) -> String {
-    let lines = projection::audible(conversation.stage().transcript());
-    projection::vtt(&projection::timeline(&lines))
+    projection::vtt(&projection::timeline(&projection::audible(conversation)))
 }
 
 async fn conversation(app: &App, id: &str) -> Result<Conversation, Refusal> {

@@ -310,6 +310,8 @@ impl Chorus {
             | Event::LineSpoken { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::LineCut { .. }
             | Event::Ended { .. } => {}
         }

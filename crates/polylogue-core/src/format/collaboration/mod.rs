@@ -393,6 +393,8 @@ impl Rules for Collaboration {
             | Event::AskCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::LineCut { .. }
             | Event::Ended { .. } => {}
         }

@@ -522,6 +522,8 @@ impl Rules for Discussion {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::Ended { .. } => {}
         }
         stage.set_waiting(self.awaited().is_some());

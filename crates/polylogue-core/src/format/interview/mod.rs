@@ -208,6 +208,8 @@ impl Rules for Interview {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::HumanSpoke { .. }
             | Event::Decided(_)
             | Event::Ended { .. } => {}

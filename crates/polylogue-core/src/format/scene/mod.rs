@@ -72,7 +72,8 @@ use crate::{
     ask::Request,
     event::{CallFailure, Event, Record},
     id::{AgentId, AskId, LineId, PersonId, Seq},
-    line::{Delivery, Line, LineKind, Speaker},
+    line::{Delivery, Line, LineForm, LineKind, Speaker},
+    narration,
     reason::{Ending, Reason},
     setup::{self, BadSetup, Change},
     stage::{Stage, Words},
@@ -172,6 +173,7 @@ impl Scene {
             over: None,
         };
         for text in settings.events.scheduled(0) {
+            scene.narrate(stage, started.seq, None, &text);
             stage.say(started, Words::of(Speaker::Moderator, kind::EVENT, text));
         }
         scene.begin(stage, 0, settings.opening().as_slice());
@@ -356,6 +358,21 @@ impl Scene {
         }
     }
 
+    /// The narrator, where there is one, tells this.
+    fn narrate(&self, stage: &mut Stage, of: Seq, ask: Option<&AskId>, text: &str) {
+        if self.settings.narrator.is_some() {
+            stage.narrate(of, ask.map(|ask| ask.turn), text);
+        }
+    }
+
+    /// The narrator tells what a character is seen to do.
+    fn narrate_acts(&self, stage: &mut Stage, of: Seq, ask: Option<&AskId>, acts: &[Arc<str>]) {
+        let Some(who) = ask.map(|ask| self.settings.name_of(&ask.agent)) else { return };
+        for told in acts.iter().filter_map(|act| narration::act(who, act)) {
+            self.narrate(stage, of, ask, &told);
+        }
+    }
+
     fn stand(&mut self, agent: &AgentId, standing: Standing) {
         if let Some(player) = self.player_mut(agent) {
             player.standing = standing;
@@ -534,12 +551,21 @@ impl Rules for Scene {
                 }
                 _ => {}
             },
-            Event::LineSpoken { kind, ask, .. } => match (*kind, ask) {
-                (kind::SYSTEM, Some(ask)) => self.stand(&ask.agent, Standing::Failed),
-                (kind::EVENT, _) => self.pace.event_in(self.beat + 1),
-                (_, Some(ask)) => self.stand(&ask.agent, Standing::Spoke),
-                (_, None) => {}
-            },
+            Event::LineSpoken { kind: line, ask, text, delivery, .. } => {
+                match line.form() {
+                    LineForm::Aside(_) if *line == kind::EVENT => self.narrate(stage, record.seq, None, text),
+                    LineForm::Words | LineForm::Act => {
+                        self.narrate_acts(stage, record.seq, ask.as_ref(), &delivery.nonverbal);
+                    }
+                    LineForm::Aside(_) | LineForm::Direction => {}
+                }
+                match (*line, ask) {
+                    (kind::SYSTEM, Some(ask)) => self.stand(&ask.agent, Standing::Failed),
+                    (kind::EVENT, _) => self.pace.event_in(self.beat + 1),
+                    (_, Some(ask)) => self.stand(&ask.agent, Standing::Spoke),
+                    (_, None) => {}
+                }
+            }
             Event::HumanSpoke { text, ask: Some(ask), .. } => {
                 let (form, mode) = (self.in_form(&ask.agent, text), self.settings.agent_mode);
                 if let Some(player) = self.player_mut(&ask.agent) {
@@ -550,6 +576,9 @@ impl Rules for Scene {
                 if let Some(decision) = decision.open() {
                     if matches!(decision, Decision::WaitBegun { .. }) {
                         self.waits_since = Some(record.at);
+                    }
+                    if let Decision::StayedSilent { ask, nonverbal } = decision {
+                        self.narrate_acts(stage, record.seq, Some(ask), nonverbal);
                     }
                     self.fold_decision(stage, decision);
                 }
@@ -565,10 +594,19 @@ impl Rules for Scene {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::HumanSpoke { .. }
             | Event::Ended { .. } => {}
         }
-        let is_asked = matches!(&record.event, Event::Asked { .. } | Event::ClipMade { .. } | Event::ClipFailed { .. });
+        let is_asked = matches!(
+            &record.event,
+            Event::Asked { .. }
+                | Event::ClipMade { .. }
+                | Event::ClipFailed { .. }
+                | Event::Narrated { .. }
+                | Event::NarrationFailed { .. }
+        );
         if !is_asked {
             self.director.look_again();
         }

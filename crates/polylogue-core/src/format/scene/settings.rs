@@ -52,6 +52,9 @@ pub struct Settings {
     pub transcript: TranscriptForm,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<Arc<str>>,
+    /// The voice profile of the narrator who reads what happens and what can be seen, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrator: Option<Arc<str>>,
     /// The language that the characters speak: a code, or in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Arc<str>>,
@@ -227,6 +230,7 @@ impl Settings {
             memories: BTreeMap::new(),
             edition: Edition::NEWEST,
             patience: None,
+            narrator: None,
             feelings: Feelings::default(),
         }
     }
@@ -244,7 +248,7 @@ impl Settings {
     /// The language that is to be named wherever something is to be said in it: none where that goes without saying.
     pub(super) fn spoken_language(&self) -> Option<&str> {
         let written = self.language.as_deref().filter(|language| !language.trim().is_empty())?;
-        (Language::named(written) != Some(Language::ENGLISH)).then(|| Language::in_words(written))
+        (Language::called(written) != Some(Language::ENGLISH)).then(|| Language::in_words(written))
     }
 
     /// The language that a scene is written in, where it does not say it: that of its prompt, else of its characters.
@@ -358,6 +362,18 @@ impl Described for Settings {
 
     fn awaits_person(&self, cast: &Cast) -> Awaits {
         if begins_with_people(self, cast) { self.awaits() } else { Awaits::Nobody }
+    }
+
+    fn language(&self) -> Option<&str> {
+        self.language.as_deref()
+    }
+
+    fn called(&self, agent: &AgentId) -> Option<&str> {
+        self.names.get(agent).map(|name| &**name)
+    }
+
+    fn narrator(&self) -> Option<&str> {
+        self.narrator.as_deref()
     }
 
     fn story(&self) -> Option<&str> {

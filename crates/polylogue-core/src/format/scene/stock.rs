@@ -43,7 +43,7 @@ const OTHERS: [(&str, Events); 11] = [
 
 /// Those of a scene in this language; in English where there are none in its own.
 pub(super) fn events(language: Option<&str>) -> &'static Events {
-    let code = language.and_then(Language::named).map(|language| language.code);
+    let code = language.and_then(Language::called).map(|language| language.code());
     OTHERS.iter().find(|(known, _)| Some(*known) == code).map_or(&ENGLISH, |(_, events)| events)
 }
 
@@ -59,7 +59,7 @@ mod tests {
             assert_eq!(events(language), &ENGLISH, "{language:?}");
         }
         for (code, told) in OTHERS {
-            let found = Language::of(&told.join(". ")).map(|language| language.code);
+            let found = Language::of(&told.join(". ")).map(|language| language.code());
             assert_eq!(found, Some(code), "{told:?}");
         }
     }

@@ -178,7 +178,7 @@ impl Rehearsal {
                     Step::Ask(ask) => self.answer_twice(&ask),
                     Step::AwaitHuman(awaited) => self.speak(awaited.who),
                     Step::End(_) => self.take(self.conversation.begin(&step)),
-                    Step::Speak(_) => {}
+                    Step::Speak(_) | Step::Narrate(_) => {}
                 }
             }
         }
@@ -233,7 +233,7 @@ impl Rehearsal {
         self.answer(ask, true);
         let again = self.conversation.next().into_iter().find_map(|step| match step {
             Step::Ask(again) if again.id.agent == ask.id.agent && again.id.purpose == ask.id.purpose => Some(again),
-            Step::Ask(_) | Step::Speak(_) | Step::AwaitHuman(_) | Step::End(_) => None,
+            Step::Ask(_) | Step::Speak(_) | Step::Narrate(_) | Step::AwaitHuman(_) | Step::End(_) => None,
         });
         if let Some(again) = again {
             self.answer(&again, false);

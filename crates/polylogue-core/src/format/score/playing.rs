@@ -424,6 +424,8 @@ impl Playing {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::Ended { .. } => {}
         }
     }

@@ -12,8 +12,8 @@ use super::{
     reader,
 };
 use crate::{
-    event::Awaits,
     Conversation,
+    event::Awaits,
     format::Described,
     setup::{BadSetup, Cast},
 };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use polylogue_core::setup::{Agent, Sampling};
 use serde::Deserialize;
 
 use super::{KokoroVoice, ProfileSettings, Profiles};
@@ -10,18 +9,6 @@ use super::{KokoroVoice, ProfileSettings, Profiles};
 #[derive(Deserialize)]
 struct Config {
     voices: BTreeMap<String, ProfileSettings>,
-}
-
-fn agent(name: &str, voice: Option<&str>) -> Agent {
-    Agent {
-        name: name.parse().expect("a name"),
-        model: "script/x".parse().expect("a model"),
-        persona: None,
-        voice: voice.map(Into::into),
-        sampling: Sampling::default(),
-        price: None,
-        is_small: false,
-    }
 }
 
 #[test]
@@ -84,16 +71,22 @@ fn a_configuration_changes_and_adds_profiles() {
 }
 
 #[test]
-fn agents_without_a_voice_get_different_ones() {
-    let profiles = Profiles::default();
-    let mut agents: Vec<Agent> = (0..10).map(|n| agent(&format!("agent{n}"), None)).collect();
-    agents[3].voice = Some("confident_charming".into());
-    profiles.cast(&mut agents);
-    let voices: BTreeSet<_> = agents.iter().map(|agent| agent.voice.clone().expect("a voice")).collect();
-    assert_eq!(voices.len(), 10);
-    assert_eq!(agents[3].voice.as_deref(), Some("confident_charming"));
+fn a_new_profile_is_filled_in_from_one_of_its_sex() {
+    for letters in 1..=20 {
+        let name = "z".repeat(letters);
+        for (description, sign) in [("distant, a woman from far away", "f_"), ("a man of few words", "m_")] {
+            let settings = ProfileSettings { description: Some(description.into()), ..ProfileSettings::default() };
+            let profiles = Profiles::with(BTreeMap::from([(name.clone(), settings)]));
+            let voice = &profiles.get(&name).expect("added").kokoro.voice;
+            assert_eq!(&voice[1..3], sign, "{voice} for {description}");
+        }
+    }
+}
 
-    // What was not cast is told apart by seat, and a profile that does not exist counts as none.
+#[test]
+fn without_a_choice_the_seat_decides() {
+    let profiles = Profiles::default();
+    // A profile that does not exist counts as none.
     assert_ne!(profiles.choose(None, 0).name, profiles.choose(Some("no such"), 1).name);
     assert_eq!(*profiles.choose(Some(" dry_precise "), 0).name, *"dry_precise");
     assert_eq!(profiles.choose(None, 10).name, profiles.choose(None, 0).name);

@@ -9,11 +9,7 @@ use std::{
 };
 
 use polylogue_artifacts::Folder;
-use polylogue_core::{
-    Timestamp,
-    id::{LineId, Seq, SessionId},
-    line::{ClipState, Delivery, Line, LineKind, Speaker as Who},
-};
+use polylogue_core::{id::SessionId, text::language::Language};
 use proptest::prelude::*;
 use tokio::sync::Notify;
 
@@ -71,24 +67,20 @@ impl Engine for Hum {
 }
 
 fn speech(line: u32, name: &str, text: &str, place: &[&str]) -> Speech {
-    let line = Line {
-        id: LineId(line),
-        seq: Seq(u64::from(line)),
-        at: Timestamp(0),
-        speaker: Who::Agent(name.parse().expect("a name")),
-        kind: LineKind::MESSAGE,
-        to: None,
-        text: text.into(),
-        ask: None,
-        voice: None,
-        delivery: Delivery::default(),
-        cut_after: None,
-        cut_at: None,
-        clip: ClipState::Wanted,
-    };
     let session: SessionId = "0190b5a0-0000-7000-8000-000000000001".parse().expect("an id");
     let place = place.iter().map(|part| (*part).to_owned()).collect();
-    Speech { session, line, profile: None, seat: 0, tone: None, place, budget: Budget::default() }
+    Speech {
+        session,
+        text: text.into(),
+        by: name.into(),
+        mark: format!("line-{line:04}"),
+        profile: None,
+        seat: 0,
+        tone: None,
+        language: Language::ENGLISH,
+        place,
+        budget: Budget::default(),
+    }
 }
 
 fn speaker(folder: &Path, engines: Vec<Arc<dyn Engine>>) -> Speaker {

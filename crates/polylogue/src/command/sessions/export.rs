@@ -51,7 +51,7 @@ fn captioned(conversation: &Conversation) -> Vec<Placed> {
 }
 
 fn heard(conversation: &Conversation) -> Vec<Placed> {
-    timeline(&audible(conversation.stage().transcript()))
+    timeline(&audible(conversation))
 }
 
 /// A sound file does not go to a terminal: without a name it is called after the session.

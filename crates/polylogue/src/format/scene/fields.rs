@@ -13,8 +13,10 @@ use polylogue_core::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::voices::ANY;
+
 /// The fields as documents write them; `snake_case` is taken too.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 22] = [
     "name",
     "prompt",
     "characters",
@@ -36,6 +38,7 @@ const KNOWN: [&str; 21] = [
     "story",
     "seed",
     "speech",
+    "narrator",
 ];
 
 /// How the character of a person is called whose name is none.
@@ -76,6 +79,8 @@ pub(super) struct Fields {
     pub(super) story: Option<String>,
     pub(super) seed: Option<u64>,
     pub(super) speech: Option<bool>,
+    /// The narrator's voice, where there is one.
+    pub(super) narrator: Option<String>,
 }
 
 /// Which models moderate: a name, or `{model, fallback}`.
@@ -139,6 +144,7 @@ impl Fields {
             memory: self.memory,
             patience: self.patience,
             names: names.into_iter().filter(|(id, name)| id.as_str() != &**name).collect(),
+            narrator: text(&self.narrator),
             ..Settings::new(self.name.as_str(), self.prompt.as_str())
         }
     }
@@ -174,6 +180,7 @@ pub(super) fn read(file: &Value) -> (Fields, Vec<String>) {
         story: reader.text("story").unwrap_or_default(),
         seed: reader.number("seed", u64::MAX),
         speech: reader.switch("speech", "on", "off"),
+        narrator: reader.narrator(),
         ..Fields::default()
     };
     (fields.characters, fields.knows_characters) = reader.characters();
@@ -277,6 +284,22 @@ impl<'a> Reader<'a> {
             Value::String(word) if word.eq_ignore_ascii_case(off) => Some(false),
             other => {
                 self.wrong(field, other, format!("`{on}` or `{off}`"));
+                None
+            }
+        }
+    }
+
+    /// Whether there is a narrator, or with which voice.
+    fn narrator(&mut self) -> Option<String> {
+        let is_switch = |word: &str| ["on", "off"].iter().any(|switch| word.eq_ignore_ascii_case(switch));
+        match self.get("narrator")? {
+            Value::String(voice) if !voice.trim().is_empty() && !is_switch(voice) => Some(voice.trim().to_owned()),
+            Value::String(word) if !is_switch(word) => None,
+            Value::Bool(_) | Value::String(_) => {
+                self.switch("narrator", "on", "off").filter(|is_on| *is_on).map(|_| ANY.to_owned())
+            }
+            other => {
+                self.wrong("narrator", other, "true, false, or the name of a voice");
                 None
             }
         }
@@ -498,6 +521,9 @@ mod tests {
             ("memory", json!("maybe"), false),
             ("speech", json!("off"), true),
             ("speech", json!(false), true),
+            ("narrator", json!(true), true),
+            ("narrator", json!("deep_grave"), true),
+            ("narrator", json!(7), false),
             ("seed", json!(7), true),
             ("seed", json!(-7), false),
             ("maxBeats", json!(9), true),

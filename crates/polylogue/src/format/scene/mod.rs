@@ -12,6 +12,7 @@ mod setup;
 mod source;
 mod story;
 mod view;
+mod voices;
 
 use std::{
     path::{Path, PathBuf},
@@ -30,6 +31,7 @@ use polylogue_core::{
     id::Seq,
     line::Line,
     setup::{FormatSetup, Note},
+    text::language::Language,
 };
 use polylogue_runtime::{
     Listener, Opened,
@@ -79,7 +81,10 @@ pub(crate) async fn run(common: &Common, args: Args) -> Result<ExitCode, Failure
     let origin = Origin::Folder(args.file.parent().unwrap_or(Path::new("")));
     let setup = setup::setup(Wish { file, origin, characters: &characters }, common, &config, &engine)?;
     let setup = memory::brought_along(setup, &engine).await?;
-    if setup.speech {
+    let setup = voices::chosen(setup, &config, &*engine.journal, &*engine.memories).await?;
+    // The neural voice speaks English: for a scene in another language it need not be fetched.
+    let language = setup.format.language().and_then(Language::called).unwrap_or_default();
+    if setup.speech && language.is_english() {
         speech::pull_if_wanted(&config).await;
     }
     let mut view = format::view(common, &setup.format, &config);
@@ -102,7 +107,9 @@ impl Format for Scene {
         let characters = Given { texts: request.agents, or: &folder };
         let wish = Wish { file: request.file, origin: Origin::Request(&house.opened), characters: &characters };
         let setup = setup::setup(wish, &house.common, &house.config, &house.engine).map_err(refusal)?;
-        memory::brought_along(setup, &house.engine).await.map_err(refusal)
+        let setup = memory::brought_along(setup, &house.engine).await.map_err(refusal)?;
+        let (journal, memories) = (&*house.engine.journal, &*house.engine.memories);
+        voices::chosen(setup, &house.config, journal, memories).await.map_err(refusal)
     }
 
     /// The characters come along, so that it can be played wherever the server is.

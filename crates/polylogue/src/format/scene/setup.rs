@@ -6,12 +6,14 @@
 use std::path::Path;
 
 use polylogue_core::{Setup, format::scene::Settings, id::AgentId, setup::FormatSetup, text::language::Language};
+use polylogue_providers::speech::Profiles;
 use serde_json::{Value, json};
 
 use super::{
     character::Character,
     fields, parts,
     source::{Characters, NotLoaded},
+    voices,
 };
 use crate::{
     args::Common,
@@ -74,6 +76,10 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
         Ok(cast) => cast,
         Err(problems) => return Err(invalid(problems, wish.file)),
     };
+    if let Some(voice) = fields.narrator.as_deref().filter(|voice| *voice != voices::ANY) {
+        let known = Profiles::with(config.voices.clone()).get(voice).map(|_| ());
+        known.map_err(|problem| Failure::config(format!("`narrator`: {problem}")))?;
+    }
     let by_default = fields.speech.unwrap_or(config.scene.speech) || common.speech;
     Ok(Setup {
         id: engine::new_session_id()?,
@@ -90,10 +96,10 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
 /// The settings with the language by its code: the one that the file names, else the one that is found in the scene.
 fn speaking(settings: Settings, characters: &[Character]) -> Settings {
     let language = match settings.language.as_deref().map(str::trim).filter(|written| !written.is_empty()) {
-        Some(written) => Some(Language::named(written).map_or(written, |language| language.code)),
+        Some(written) => Some(Language::called(written).map_or(written, |language| language.code())),
         None => {
             let personas = characters.iter().filter_map(|character| character.persona.as_deref());
-            settings.found_language(personas).map(|language| language.code)
+            settings.found_language(personas).map(|language| language.code())
         }
     };
     Settings { language: language.map(Into::into), ..settings }

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Conversation, Setup, Step,
+    Conversation, Setup,
     format::{
         Format as _,
         score::{Bound, Problem, Score, Settings, read_text},
@@ -127,14 +127,11 @@ pub(crate) async fn scores(common: &Common, args: Scores) -> Result<ExitCode, Fa
             let engine = Engine::open(common, &config).await?;
             let (id, text) = (engine.find(&id).await?, words::given(text)?);
             let conversation = engine.hub.conversation(id).await?;
-            let waited_for = conversation.next().into_iter().find_map(|step| match step {
-                Step::AwaitHuman(person) => Some(person),
-                Step::Ask(_) | Step::Speak(_) | Step::End(_) => None,
-            });
-            let who = waited_for.ok_or_else(|| Failure::request(format!("session {id} waits for nobody")))?;
+            let waited_for = conversation.awaited().into_iter().next();
+            let who = waited_for.ok_or_else(|| Failure::request(format!("session {id} waits for nobody")))?.who;
             let seen = conversation.stage().head();
             let mut view = format::view(common, &conversation.stage().setup().format, &config);
-            engine.hub.say(id, who.who, text.trim().into()).await?;
+            engine.hub.say(id, who, text.trim().into()).await?;
             return follow(&engine, id, seen, view.as_mut()).await;
         }
     }

@@ -187,7 +187,9 @@ impl ChorusStream {
             | Event::Answered { .. }
             | Event::AskFailed { .. }
             | Event::AskCut { .. }
-            | Event::LineCut { .. } => None,
+            | Event::LineCut { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. } => None,
         }
     }
 

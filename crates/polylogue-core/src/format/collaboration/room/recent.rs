@@ -44,6 +44,8 @@ fn said(event: &Event) -> Option<Quote> {
         | Event::AskCut { .. }
         | Event::ClipMade { .. }
         | Event::ClipFailed { .. }
+        | Event::Narrated { .. }
+        | Event::NarrationFailed { .. }
         | Event::Decided(_)
         | Event::LineCut { .. }
         | Event::Ended { .. } => None,

@@ -174,6 +174,8 @@ impl RoomStream {
             | Event::AskCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::LineCut { .. } => None,
         };
         event.into_iter().collect()

@@ -228,7 +228,9 @@ pub fn discussion_changes<R: Borrow<Record>>(session: SessionId, records: &[R]) 
             | Event::AskCut { .. }
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
-            | Event::ClipFailed { .. } => {}
+            | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. } => {}
         }
     }
     changes

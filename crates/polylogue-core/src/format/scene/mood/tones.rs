@@ -29,8 +29,8 @@ struct Words {
 /// is not known, or has no words here, those of all others are looked through.
 pub(in crate::format::scene) fn in_english(tone: &str, language: Option<&str>) -> Option<&'static str> {
     let tone: String = tone.to_lowercase().chars().take(MAX_CHARS).collect();
-    let code = language.and_then(Language::named).map(|language| language.code);
-    if code == Some(Language::ENGLISH.code) {
+    let code = language.and_then(Language::called).map(|language| language.code());
+    if code == Some(Language::ENGLISH.code()) {
         return None;
     }
     match words::ALL.iter().find(|words| Some(words.code) == code) {
@@ -132,7 +132,7 @@ mod tests {
     fn every_word_is_there_once_and_moves_a_mood() {
         assert_eq!(words::ALL.iter().map(|words| words.code).collect::<BTreeSet<_>>().len(), words::ALL.len());
         for words in words::ALL {
-            assert!(Language::named(words.code).is_some() && words.stems.len() >= 40, "{}", words.code);
+            assert!(Language::called(words.code).is_some() && words.stems.len() >= 40, "{}", words.code);
             let mut stems = BTreeSet::new();
             for (stem, english) in words.stems {
                 assert!(stems.insert(stem), "{stem} is there twice in {}", words.code);

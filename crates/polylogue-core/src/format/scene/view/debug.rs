@@ -100,6 +100,12 @@ impl Log {
             }
             Event::ClipMade { line, clip } => self.line(at, "clip", format!("line {line}: {} ms", clip.duration_ms)),
             Event::ClipFailed { line, error } => self.line(at, "WARN", format!("line {line} has no clip: {error}")),
+            Event::Narrated { of, clip } => {
+                self.line(at, "narrator", format!("record {of}: {} ms", clip.duration_ms));
+            }
+            Event::NarrationFailed { of, error } => {
+                self.line(at, "WARN", format!("record {of} is not narrated: {error}"));
+            }
             Event::Decided(decision) => {
                 if let Some(decision) = decision.open() {
                     self.decision(at, decision);

@@ -150,6 +150,8 @@ impl PlayedScene {
             | Event::LineCut { .. }
             | Event::ClipMade { .. }
             | Event::ClipFailed { .. }
+            | Event::Narrated { .. }
+            | Event::NarrationFailed { .. }
             | Event::HumanSpoke { .. }
             | Event::Ended { .. } => {}
         }

@@ -1,0 +1,206 @@
+"""Measures the scenes that `run` played: pauses, loudness, voices, languages. Exits with 1 when something does not hold."""
+
+import json
+import re
+import subprocess
+import sys
+import wave
+from pathlib import Path
+
+import numpy as np
+
+stage = Path(sys.argv[1])
+failures = []
+
+
+def hold(is_so, what):
+    if not is_so:
+        failures.append(what)
+
+
+def read(path):
+    with wave.open(str(path)) as clip:
+        data = np.frombuffer(clip.readframes(clip.getnframes()), dtype="<i2").astype(float) / 32768
+        return data.reshape(-1, clip.getnchannels()), clip.getframerate()
+
+
+def pitch(path):
+    """The median over voiced frames of the strongest period between 60 and 400 Hz."""
+    data, rate = read(path)
+    samples, size, pitches = data.mean(axis=1), int(0.04 * rate), []
+    for start in range(0, len(samples) - size, size // 2):
+        frame = samples[start : start + size]
+        if np.sqrt((frame**2).mean()) < 0.02:
+            continue
+        frame = frame - frame.mean()
+        auto = np.correlate(frame, frame, "full")[size - 1 :]
+        low, high = int(rate / 400), int(rate / 60)
+        peak = low + int(np.argmax(auto[low:high]))
+        if auto[peak] > 0.45 * auto[0]:
+            pitches.append(rate / peak)
+    return float(np.median(pitches)) if pitches else 0.0
+
+
+def momentary(path):
+    """Momentary loudness (EBU R128, 400 ms) at every 100 ms, the peak of all, and the loudness range of the file."""
+    told = subprocess.run(
+        ["ffmpeg", "-nostdin", "-hide_banner", "-i", path, "-af", "ebur128=peak=true:framelog=verbose", "-f", "null", "-"],
+        capture_output=True, text=True, check=True,
+    ).stderr
+    frames = subprocess.run(
+        ["ffmpeg", "-nostdin", "-hide_banner", "-i", path, "-af", "ebur128=framelog=info", "-f", "null", "-"],
+        capture_output=True, text=True, check=True,
+    ).stderr
+    times = [(float(t), float(m)) for t, m in re.findall(r"t: *([\d.]+) .*?M: *(-?[\d.]+|nan)", frames) if m != "nan"]
+    range_lu = float(re.findall(r"LRA: *([\d.]+) LU", told)[-1])
+    peak = float(re.findall(r"Peak: *(-?[\d.]+) dBFS", told)[-1])
+    return times, range_lu, peak
+
+
+def seconds(stamp):
+    hours, minutes, rest = stamp.split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + float(rest.replace(",", "."))
+
+
+def cues(path):
+    """Beginning, end, name and words of every caption."""
+    found = re.findall(r"(\S+) --> (\S+)\n<v ([^>]*)>(.*)\n", path.read_text())
+    return [(seconds(begin), seconds(end), name, words) for begin, end, name, words in found]
+
+
+def width(words):
+    return sum(2 if ord(sign) > 0x2E80 else 1 for sign in words)
+
+
+def voiced(samples, rate, begin, end):
+    """Whether anything is heard between two times."""
+    part = samples[int(begin * rate) : int(end * rate)]
+    return len(part) > 0 and np.abs(part).max() > 0.004
+
+
+def load(name):
+    folder = stage / name
+    records = [json.loads(line) for line in (folder / "played.jsonl").read_text().splitlines()]
+    result = records[-1]
+    clips = {r["line"]: r["clip"] for r in records if r["type"] == "clip_made"}
+    narrated = {r["of"]: r["clip"] for r in records if r["type"] == "narrated"}
+    failed = [r for r in records if r["type"] in ("clip_failed", "narration_failed")]
+    hold(not failed, f"{name}: clips failed: {failed}")
+    setup = records[0]["setup"]
+    # Lines are counted from 1 in the order of the result.
+    lines = [(line, clips.get(at)) for at, line in enumerate(result["lines"], 1)]
+    return folder, setup, lines, narrated
+
+
+def captions_hold(name, folder):
+    for path in ["mix.vtt"]:
+        shown = cues(folder / path)
+        for begin, end, who, words in shown:
+            free = [b for b, *_ in shown if b > begin]
+            room = free[1] - begin if len(free) > 1 else 1e9
+            needed = min(width(words) / 17, room)
+            hold(end - begin >= needed - 0.01, f"{name}: {end - begin:.2f} s for «{words}»")
+            at_once = sum(1 for b, e, *_ in shown if b <= begin < e)
+            hold(at_once <= 2, f"{name}: {at_once} captions at {begin}")
+            hold(who[:1] == who[:1].upper(), f"{name}: the captions call {who} so")
+    named = re.findall(r"^(\S[^:\n]{0,30}): ", (folder / "mix.srt").read_text(), re.M)
+    hold(len(named) == len(cues(folder / "mix.vtt")), f"{name}: a caption of the srt has no name")
+
+
+def mix_holds(name, folder):
+    data, rate = read(folder / "mix.wav")
+    hold(np.abs(data).max() < 0.99, f"{name}: the mix is clipped")
+    return np.abs(data).max(axis=1), rate
+
+
+def gaps(samples, rate):
+    """The silences in the mix, from where nothing is heard for 100 ms."""
+    step = int(0.01 * rate)
+    loud = [np.abs(samples[at : at + step]).max() > 0.004 for at in range(0, len(samples), step)]
+    found, since = [], None
+    for at, is_loud in enumerate(loud):
+        if is_loud:
+            if since is not None and at - since >= 10:
+                found.append((since * 0.01, (at - since) * 0.01))
+            since = None
+        elif since is None:
+            since = at
+    return found
+
+
+# The Apology: pauses, loudness, and women's and men's voices.
+folder, setup, lines, _ = load("the-apology")
+captions_hold("the-apology", folder)
+samples, rate = mix_holds("the-apology", folder)
+frames, range_lu, peak = momentary(folder / "mix.wav")
+spoken = [(line, clip) for line, clip in lines if clip]
+shown = cues(folder / "mix.vtt")
+begins = []
+for line, clip in spoken:
+    first = next(b for b, e, who, words in shown if b > (begins[-1] if begins else -1) and who.lower() == line["speaker"])
+    begins.append(first)
+print("\nThe Apology, line by line: begins, pause before it, loudness (momentary, the highest), tone")
+pauses, levels = [], []
+for at, (line, clip) in enumerate(spoken):
+    length = clip["durationMs"] / 1000
+    end = begins[at] + length
+    if at + 1 < len(spoken) and line.get("cutAfter"):
+        end = begins[at + 1] + 0.2
+    before = begins[at] - last if at else 0.0
+    last = end
+    level = max(m for t, m in frames if begins[at] + 0.4 <= t <= end + 0.05)
+    levels.append(level)
+    if at:
+        pauses.append(before)
+    print(f"  {line['speaker']:8} {begins[at]:7.2f} {before:6.2f} {level:7.1f}  {line['delivery'].get('tone', '')}")
+positive = [pause for pause in pauses if pause > 0]
+print(f"  pauses {min(positive):.2f} to {max(positive):.2f} s, {len({round(p, 2) for p in positive})} different of {len(positive)}; cut: {min(pauses):.2f} s")
+heard = [length for at, length in gaps(samples, rate)]
+print(f"  silences in the samples: {min(heard):.2f} to {max(heard):.2f} s, standard deviation {np.std(heard):.2f} s")
+print(f"  loudness of the lines {min(levels):.1f} to {max(levels):.1f} LUFS (momentary): range {max(levels) - min(levels):.1f} LU; LRA {range_lu:.1f} LU; true peak {peak:.1f} dBFS")
+hold(max(positive) > 3 * min(positive), "pauses are all alike")
+hold(len({round(p, 2) for p in positive}) >= len(positive) // 2, "pauses hardly differ")
+hold(min(pauses) < 0, "the interruption does not come at once")
+hold(max(levels) - min(levels) >= 6, "the loudness range is below 6 LU")
+hold(peak < 0, "the mix clips")
+
+voices = {agent["name"]: agent["voice"] for agent in setup["cast"]["agents"]}
+hold(len(set(voices.values())) == len(voices), "two share a voice")
+by_speaker = {}
+for line, clip in spoken:
+    by_speaker.setdefault(line["speaker"], []).append(pitch(folder / "artifacts" / clip["path"]))
+for who, heights in by_speaker.items():
+    print(f"  {who:8} {voices[who]:20} {np.median(heights):6.1f} Hz over {len(heights)} clips")
+women, men = [np.median(by_speaker["alice"])], [np.median(by_speaker[who]) for who in ("bob", "charlie")]
+hold(min(women) > 155, "Alice does not sound like a woman")
+hold(max(men) < 155, "Bob or Charlie does not sound like a man")
+
+# The scenes in German and Japanese: who speaks them, and for how long.
+for name, language, per_second in [("das-rezept", "de", (8, 22)), ("ame-no-eki", "ja", (3, 11))]:
+    folder, setup, lines, narrated = load(name)
+    captions_hold(name, folder)
+    mix_holds(name, folder)
+    told = (folder / "told.txt").read_text()
+    print(f"\n{name}: engine, seconds, signs a second, pitch")
+    all_clips = [(line["speaker"], line["text"], clip) for line, clip in lines if clip]
+    for who, text, clip in all_clips:
+        length = clip["durationMs"] / 1000
+        signs = len(re.sub(r"\W", "", text))
+        print(f"  {who:8} {clip['engine']:8} {length:5.2f} s {signs / length:5.1f}  {pitch(folder / 'artifacts' / clip['path']):6.1f} Hz  {text[:40]}")
+        hold(clip["engine"] == "espeak", f"{name}: {clip['engine']} speaks")
+        hold(per_second[0] <= signs / length <= per_second[1], f"{name}: {length:.2f} s for «{text}»")
+    for of, clip in narrated.items():
+        print(f"  Narrator {clip['engine']:8} {clip['durationMs'] / 1000:5.2f} s  {clip['voice']}, of record {of}")
+    hold(told.count("does not speak") == 1, f"{name}: that another engine speaks is told {told.count('does not speak')} times")
+    spoken_lines = [line for line in lines if line[0]["kind"] in ("speak", "interrupt")]
+    hold(len(all_clips) == len(spoken_lines), f"{name}: not every line has a clip")
+    if name == "das-rezept":
+        hold(len(narrated) >= 4, "the narrator is silent")
+        voices = [agent["voice"] for agent in setup["cast"]["agents"]]
+        hold(setup["format"]["narrator"] not in voices, "the narrator shares a voice")
+
+print()
+for failure in failures:
+    print("FAILED:", failure)
+print("scenes: " + ("failed" if failures else "all holds"))
+sys.exit(1 if failures else 0)
