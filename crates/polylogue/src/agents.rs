@@ -150,6 +150,9 @@ pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
 /// A model by its name; what plays for want of a key, with what it is.
 pub(crate) fn introduced(model: &ModelRef) -> String {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|key| !key.is_empty());
+    if let Some(person) = model.person() {
+        return format!("{person}, a person");
+    }
     match &*model.provider {
         _ if KEYS.iter().any(is_set) => model.to_string(),
         local::PROVIDER => {

@@ -62,7 +62,10 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
                 }
             }
             published = subscription.next() => match published? {
-                Some(Published::Record(record)) => shown.record(&record),
+                Some(Published::Record(record)) => {
+                    shown.record(&record);
+                    seat.iter_mut().for_each(|seat| seat.saw(&record));
+                }
                 Some(Published::Delta { ask, text, is_restart }) => {
                     if is_restart {
                         shown.view.void(&ask);
@@ -78,6 +81,7 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
                 is_run_here = false;
                 for record in engine.hub.records_after(id, shown.last).await? {
                     shown.record(&record);
+                    seat.iter_mut().for_each(|seat| seat.saw(&record));
                 }
                 ended?;
                 let stage = shown.conversation.stage();

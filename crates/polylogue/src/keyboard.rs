@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use crate::view::{Typed, Typing};
+use crate::view::{Typed, Typing, can_be_held};
 
 /// Pieces of the input that may wait.
 const PIECES: usize = 4;
@@ -39,7 +39,7 @@ pub(crate) enum Pressed {
 impl Keyboard {
     /// Standard input. Single keys are read only where they can be shown.
     pub(crate) fn of_stdin(shows_keys: bool) -> Keyboard {
-        let has_keys = cfg!(unix) && shows_keys && stdin().is_terminal() && stderr().is_terminal();
+        let has_keys = shows_keys && stdin().is_terminal() && stderr().is_terminal() && can_be_held();
         Keyboard { has_keys, pieces: None, typing: Typing::default(), whole: Vec::new() }
     }
 

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use polylogue_core::{
-    Awaited, Conversation, Rejected,
+    Awaited, Conversation, Record, Rejected,
+    event::Awaits,
     id::{PersonId, Seq, SessionId},
 };
 use polylogue_runtime::{
@@ -36,6 +37,8 @@ pub(crate) struct Seat {
     is_empty: bool,
     /// As of which record somebody was last passed over: what follows from that has to be seen first.
     passed_at: Option<Seq>,
+    /// Whether words are on disk that have not been seen: until then it only seems that somebody is waited for.
+    has_said: bool,
 }
 
 /// Why the one at the terminal has to do something, or has done it.
@@ -56,7 +59,15 @@ impl Seat {
             keyboard: Keyboard::of_stdin(engine.shows_keys),
             is_empty: false,
             passed_at: None,
+            has_said: false,
         })
+    }
+
+    /// Takes note of a record that is shown.
+    pub(crate) fn saw(&mut self, record: &Record) {
+        if record.event.awaits_person() == Some(Awaits::Nobody) {
+            self.has_said = false;
+        }
     }
 
     /// Waits until the person has done something or nothing more is to be waited for. Without a seat, or while nobody
@@ -69,7 +80,7 @@ impl Seat {
         let left = awaited.until.map(|until| Duration::from_millis(until.since(SystemClock.now())));
         let is_passed = seat.passed_at == Some(conversation.stage().head());
         match left {
-            _ if is_passed => std::future::pending().await,
+            _ if is_passed || seat.has_said => std::future::pending().await,
             _ if is_over => Called::Over(awaited),
             Some(Duration::ZERO) => Called::Over(awaited),
             left => {
@@ -109,13 +120,16 @@ impl Seat {
         Ok(has_acted)
     }
 
-    async fn say(&self, id: SessionId, who: PersonId, line: &str) -> Result<(), Failure> {
+    async fn say(&mut self, id: SessionId, who: PersonId, line: &str) -> Result<(), Failure> {
         let words = match line.trim() {
             "" => PASS,
             words => words,
         };
         match self.hub.say(id, who, words.into()).await {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.has_said = true;
+                Ok(())
+            }
             // Their time was up in this moment, or they have spoken elsewhere.
             Err(HubError::Rejected(rejected @ (Rejected::NotYourTurn(_) | Rejected::TooLong(..)))) => {
                 output::notice(rejected);

@@ -45,6 +45,7 @@ pub(crate) trait View: Send {
 }
 
 pub(crate) use json::Json;
+pub(crate) use keys::can_be_held;
 pub(crate) use status::StatusLine;
 pub(crate) use style::Style;
 pub(crate) use terminal::Terminal;

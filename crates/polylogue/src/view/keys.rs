@@ -61,10 +61,18 @@ impl Drop for Keys {
     }
 }
 
+/// Whether the keys of a terminal can be held by this process: it is in its foreground.
+pub(crate) fn can_be_held() -> bool {
+    #[cfg(unix)]
+    return tcgetpgrp(stdin()).is_ok_and(|foreground| foreground == getpgrp());
+    #[cfg(not(unix))]
+    return false;
+}
+
 /// Sets how the terminal's keys behave. A process in the background would be stopped for trying.
 #[cfg(unix)]
 fn set(keys: &Termios) {
-    if tcgetpgrp(stdin()).is_ok_and(|foreground| foreground == getpgrp()) {
+    if can_be_held() {
         // Where it fails, the keys are written as always.
         let _ = tcsetattr(stdin(), OptionalActions::Now, keys);
     }

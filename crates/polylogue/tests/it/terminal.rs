@@ -2,12 +2,13 @@
 
 mod calm;
 mod hostile;
+mod player;
 
 use std::{
     fs::{File, OpenOptions},
-    io::Read,
+    io::{Read, Write},
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use rustix::{
@@ -39,7 +40,34 @@ impl Seen {
     }
 
     /// The same, with a Ctrl-C as soon as this holds of what was written.
-    pub(crate) fn until(mut command: Command, columns: u16, is_to_stop: impl Fn(&str) -> bool) -> Seen {
+    pub(crate) fn until(command: Command, columns: u16, is_to_stop: impl Fn(&str) -> bool) -> Seen {
+        let mut is_stopped = false;
+        Seen::with(command, columns, |seen, child, _| {
+            if !is_stopped && is_to_stop(seen) {
+                is_stopped = true;
+                let pid = child.id().to_string();
+                assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+            }
+        })
+    }
+
+    /// The same with somebody at the keys: each types as soon as the words before it have been written after the last.
+    pub(crate) fn typing(command: Command, columns: u16, steps: &[(&str, &str)]) -> Seen {
+        let (mut steps, mut from) = (steps.iter(), 0);
+        let mut next = steps.next();
+        Seen::with(command, columns, |seen, _, keys| {
+            while let Some((wait_for, typed)) = next
+                && let Some(at) = seen.get(from..).and_then(|seen| seen.find(wait_for))
+            {
+                from += at + wait_for.len();
+                keys.write_all(typed.as_bytes()).unwrap();
+                next = steps.next();
+            }
+        })
+    }
+
+    /// Runs a command, and shows after every piece of its output all of it that has come.
+    fn with(mut command: Command, columns: u16, mut act: impl FnMut(&str, &Child, &mut File)) -> Seen {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
@@ -50,16 +78,12 @@ impl Seen {
         let mut child = command.spawn().unwrap();
         // Its ends of the terminal are closed with it.
         drop(command);
-        let mut is_stopped = false;
         let (mut reader, mut bytes, mut part) = (File::from(terminal), Vec::new(), [0; 4096]);
+        let mut keys = reader.try_clone().unwrap();
         // After its last writer has left, a terminal has an error and not an end.
         while let Ok(read @ 1..) = reader.read(&mut part) {
             bytes.extend_from_slice(&part[..read]);
-            if !is_stopped && is_to_stop(&String::from_utf8_lossy(&bytes)) {
-                is_stopped = true;
-                let pid = child.id().to_string();
-                assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-            }
+            act(&String::from_utf8_lossy(&bytes), &child, &mut keys);
         }
         let status = child.wait().unwrap().code().unwrap_or(-1);
         Seen { status, columns, raw: String::from_utf8(bytes).unwrap() }

@@ -21,6 +21,9 @@ use crate::{
     view::{StatusLine, Style, View, clips_in_words, costs_in_words, opening},
 };
 
+/// How many lines are shown again to somebody who goes on playing.
+const SHOWN_AGAIN: usize = 6;
+
 pub(super) struct Scene {
     style: Style,
     /// Who is thinking.
@@ -166,6 +169,15 @@ impl View for Scene {
                 self.status.take_keys();
             }
             player.introduce(conversation, self.style);
+        }
+        if self.player.is_some() && has_past {
+            // Who goes on playing wants to know what was said last.
+            let lines = stage.transcript().lines();
+            for line in &lines[lines.len().saturating_sub(SHOWN_AGAIN)..] {
+                self.show(line, conversation);
+            }
+        }
+        if let Some(player) = &mut self.player {
             player.tell_notes(conversation, self.style);
         }
         self.show_status(conversation);
