@@ -18,7 +18,7 @@ use polylogue_signals::Nats;
 
 use crate::{
     args::Common, artifacts, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide,
-    osc::Playback, speech,
+    osc::Playback, output, speech,
 };
 
 /// Sessions that are looked through at a time for the last conversation.
@@ -63,7 +63,7 @@ impl Engine {
             let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
             model = Arc::new(recorder.map_err(problem)?);
         }
-        let voice = Arc::new(speech::speaker(config, artifacts.clone()).telling(output::notice));
+        let voice = Arc::new(speech::speaker(config, artifacts.clone()).telling(|what| output::notice(what)));
         let ports = Ports::new(model, voice, store.clone(), Arc::new(SystemClock));
         let mut ports = Ports { journal: journal.clone(), ..ports };
         if let Some(nats) = config.cluster.nats(|name| std::env::var(name).ok())? {
