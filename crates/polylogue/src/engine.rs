@@ -65,7 +65,7 @@ impl Engine {
             let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
             model = Arc::new(recorder.map_err(problem)?);
         }
-        let voice = Arc::new(speech::speaker(config, artifacts.clone()).telling(|said: &str| output::notice(said)));
+        let voice = Arc::new(speech::speaker(config, artifacts.clone()).telling(|what| output::notice(what)));
         let ports = Ports::new(model, voice, store.clone(), Arc::new(SystemClock));
         let mut ports = Ports { journal: journal.clone(), ..ports };
         if let Some(nats) = config.cluster.nats(|name| std::env::var(name).ok())? {

@@ -12,7 +12,7 @@ use polylogue_artifacts::Folder;
 use polylogue_core::{
     Setup,
     ask::Ask,
-    format::chorus::purpose,
+    format::chorus::{kind, purpose},
     format::{
         chorus::{self, Slot, SlotId, VoiceProfile},
         collaboration::{self, Mode},
@@ -122,8 +122,9 @@ impl Voice for Told {
         if !self.speak.is_zero() {
             sleep(self.speak).await;
         }
-        self.note("clip", speech.line.ask.as_ref().map_or(0, |ask| ask.turn), from);
-        if !(self.sounds)(slot_of(speech.line.speaker.name()), speech.line.kind) {
+        let (turn, kind) = turn_of(&speech.place);
+        self.note("clip", turn, from);
+        if !(self.sounds)(slot_of(&speech.by), kind) {
             return Err(VoiceError::Failed("told to".to_owned()));
         }
         let path = format!("tts/sessions/{}/{}.wav", speech.session, speech.place.join("/"));
@@ -134,6 +135,13 @@ impl Voice for Told {
         std::fs::rename(part, file).unwrap();
         Ok(Clip { path, duration_ms: 10, ..Clip::default() })
     }
+}
+
+/// Which turn of a chorus a clip belongs to, and what is said in it, by the place that the source document gives it.
+fn turn_of(place: &[String]) -> (u32, LineKind) {
+    let turn = place.iter().find_map(|part| part.strip_prefix("turn_")).and_then(|turn| turn.parse().ok());
+    let turn = turn.expect("only choruses speak here");
+    (turn, [kind::RESPONSE, kind::COMMENT, kind::REPLY][turn as usize - 1])
 }
 
 /// Ten milliseconds of silence at 8 kHz.
