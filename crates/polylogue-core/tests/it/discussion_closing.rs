@@ -36,7 +36,7 @@ fn to_the_end(mut play: Play) -> Play {
     while play.conversation.stage().ended().is_none() {
         if let [Step::AwaitHuman(person)] = play.conversation.next().as_slice() {
             let words = format!("I see {}.", play.lines().len());
-            play.give(said(person.as_str(), &words)).unwrap();
+            play.give(said(person.who.as_str(), &words)).unwrap();
         }
         for ask in play.begin() {
             play.wait_ms(1_000);
