@@ -37,8 +37,16 @@ pub(crate) struct Seat {
     is_empty: bool,
     /// As of which record somebody was last passed over: what follows from that has to be seen first.
     passed_at: Option<Seq>,
-    /// Whether words are on disk that have not been seen: until then it only seems that somebody is waited for.
-    has_said: bool,
+    /// What has been said: until all that follows from it is seen, it only seems that somebody is waited for.
+    said: Said,
+}
+
+/// What has become of the words that were said last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Nothing,
+    OnDisk,
+    Seen,
 }
 
 /// Why the one at the terminal has to do something, or has done it.
@@ -59,15 +67,20 @@ impl Seat {
             keyboard: Keyboard::of_stdin(engine.shows_keys),
             is_empty: false,
             passed_at: None,
-            has_said: false,
+            said: Said::Nothing,
         })
     }
 
     /// Takes note of a record that is shown.
     pub(crate) fn saw(&mut self, record: &Record) {
-        if record.event.awaits_person() == Some(Awaits::Nobody) {
-            self.has_said = false;
-        }
+        self.said = match (self.said, record.event.awaits_person()) {
+            (Said::Nothing, _) => Said::Nothing,
+            (_, Some(Awaits::Nobody)) => Said::Seen,
+            // What they came to is told together with them, and now it is another's turn.
+            (Said::Seen, Some(Awaits::People { .. })) => Said::Nothing,
+            (Said::Seen, None) if !record.event.is_consequence() => Said::Nothing,
+            (said, _) => said,
+        };
     }
 
     /// Waits until the person has done something or nothing more is to be waited for. Without a seat, or while nobody
@@ -80,7 +93,7 @@ impl Seat {
         let left = awaited.until.map(|until| Duration::from_millis(until.since(SystemClock.now())));
         let is_passed = seat.passed_at == Some(conversation.stage().head());
         match left {
-            _ if is_passed || seat.has_said => std::future::pending().await,
+            _ if is_passed || seat.said != Said::Nothing => std::future::pending().await,
             _ if is_over => Called::Over(awaited),
             Some(Duration::ZERO) => Called::Over(awaited),
             left => {
@@ -127,7 +140,7 @@ impl Seat {
         };
         match self.hub.say(id, who, words.into()).await {
             Ok(()) => {
-                self.has_said = true;
+                self.said = Said::OnDisk;
                 Ok(())
             }
             // Their time was up in this moment, or they have spoken elsewhere.
