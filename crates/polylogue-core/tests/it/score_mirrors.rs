@@ -101,8 +101,8 @@ fn a_chorus_is_a_score_too() {
             let Some(chorus::Decision::Routed { target, forwarded, dropped }) = record.event.decided() else {
                 continue;
             };
-            let (_, prompt) = shown.iter().find(|(slot, _)| *slot == target.0).unwrap();
-            let is_shown = |from: &chorus::SlotId| prompt.contains(&format!("Words 2 of slot-{}.", from.0));
+            let (_, prompt) = shown.iter().find(|(slot, _)| *slot.to_string() == target.to_string()).unwrap();
+            let is_shown = |from: &chorus::SlotId| prompt.contains(&format!("Words 2 of slot-{from}."));
             assert!(forwarded.iter().all(is_shown) && !dropped.iter().any(is_shown), "{slots}: {target:?}: {prompt}");
         }
     }
