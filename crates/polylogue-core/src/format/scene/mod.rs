@@ -11,6 +11,7 @@ mod decision;
 mod direct;
 mod director;
 mod evidence;
+mod floor;
 mod follow;
 mod goal;
 mod grammar;
@@ -37,6 +38,7 @@ use self::{
     bracket::Action,
     director::{Director, Report},
     evidence::Goal,
+    floor::{Bid, Held},
     notes::Directed,
     pace::Pace,
     player::{Player, Standing},
@@ -252,6 +254,7 @@ impl Scene {
             begins: self.begins[1],
             silent: silent.into_iter().filter(|name| !shown.contains(&&**name)).collect(),
             failed: names(&Standing::Failed),
+            waited: names(&Standing::Waited),
             stuck: self.pace.stuck(),
             goal: if is_first { Vec::new() } else { self.goal.remarks(self.onstage(stage), is_whole, self.beat) },
             notes: if is_first { Vec::new() } else { self.directed.notes(&self.settings, is_whole, self.beat) },
@@ -297,7 +300,18 @@ impl Scene {
                     self.silences.push(Seen { at, who, nonverbal });
                 }
             }
-            Decision::Salvaged { .. } => {}
+            Decision::Bid { ask, want, cuts_in } => {
+                let place = self.players.iter().filter(|player| player.held.is_some()).count() as u32;
+                if let Some(held) = self.player_mut(&ask.agent).and_then(|player| player.held.as_mut()) {
+                    held.bid = Some(Bid { want: *want, cuts_in: *cuts_in, place });
+                }
+            }
+            Decision::Waited { ask } => {
+                if let Some(player) = self.player_mut(&ask.agent) {
+                    player.waits();
+                }
+            }
+            Decision::Salvaged { .. } | Decision::FloorGranted { .. } => {}
             Decision::Reasked { ask, problem } => {
                 stage.spend_attempt(ask);
                 self.director.ask_again(problem);
@@ -340,7 +354,12 @@ impl Scene {
     }
 
     fn stand(&mut self, agent: &AgentId, standing: Standing) {
+        let mode = self.settings.agent_mode;
         if let Some(player) = self.player_mut(agent) {
+            if let Some(held) = player.held.take() {
+                player.remember(&held.text, mode);
+                player.waited = 0;
+            }
             player.standing = standing;
         }
     }
@@ -357,6 +376,7 @@ impl Scene {
                 };
                 Reaction::events(vec![Event::decision(decision)])
             }
+            _ if self.settings.floor == Floor::Bids => Reaction::events(self.bids(stage, ask, text)),
             _ => Reaction::events(self.acted(stage, ask, text)),
         }
     }
@@ -370,7 +390,11 @@ impl Scene {
             }
             _ => {
                 let text = format!("{} unable to respond", self.settings.name_of(&ask.agent));
-                vec![by_moderator(kind::SYSTEM, text.into(), Some(ask.clone()))]
+                let missed = vec![by_moderator(kind::SYSTEM, text.into(), Some(ask.clone()))];
+                match self.settings.floor {
+                    Floor::Open => missed,
+                    Floor::Bids => [missed, self.granted(stage, &ask.agent, None)].concat(),
+                }
             }
         }
     }
@@ -384,7 +408,7 @@ impl Rules for Scene {
             let places: Vec<Place> = owing.map(|player| place(purpose::REMEMBER, &player.id)).collect();
             return if places.is_empty() { Wants::End(reason) } else { Wants::Epilogue(places, reason) };
         }
-        let open = self.players.iter().filter(|player| player.is_open());
+        let open = self.players.iter().filter(|player| player.is_open() && player.held.is_none());
         let places: Vec<Place> = open.map(|player| place(purpose::ACT, &player.id)).collect();
         if places.is_empty() {
             return Wants::Asks(vec![place(purpose::JUDGE, &self.director.who)]);
@@ -436,7 +460,8 @@ impl Rules for Scene {
     }
 
     fn hearing(&self, _: &Stage, ask: &AskId) -> Option<Hearing> {
-        (ask.purpose == purpose::ACT).then(|| Hearing::new(bracket::words_so_far))
+        // Where the floor is bid for, nobody knows before all have answered whether it will be said.
+        (ask.purpose == purpose::ACT && self.settings.floor == Floor::Open).then(|| Hearing::new(bracket::words_so_far))
     }
 
     /// A scene is watched and directed, not taken part in.
@@ -480,7 +505,10 @@ impl Rules for Scene {
             true => Action { text: words.into(), ..action },
             false => Action { nonverbal: vec![words.into()], ..action },
         };
-        said.to_string()
+        match self.settings.floor {
+            Floor::Open => said.to_string(),
+            Floor::Bids => floor::at_most(&said),
+        }
     }
 
     fn noted(&self, stage: &Stage, note: &setup::Note) -> Result<Vec<Event>, Rejected> {
@@ -497,8 +525,13 @@ impl Rules for Scene {
             Event::Answered { ask, text, .. } => match ask.purpose {
                 purpose::ACT => {
                     let mode = self.settings.agent_mode;
+                    let bids = self.settings.floor == Floor::Bids;
                     if let Some(player) = self.player_mut(&ask.agent) {
-                        player.remember(text, mode);
+                        match bids {
+                            // What comes of it is known when all have answered.
+                            true => player.held = Some(Held { ask: ask.clone(), text: text.clone(), bid: None }),
+                            false => player.remember(text, mode),
+                        }
                     }
                 }
                 purpose::JUDGE => {

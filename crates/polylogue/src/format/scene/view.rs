@@ -95,7 +95,14 @@ impl Scene {
             // An event of the world comes before the beat that it belongs to is announced in the journal.
             Decision::BeatEnded { beat, .. } => self.beat = beat + 1,
             Decision::BeatBegun { beat, .. } => self.beat = *beat,
+            Decision::Waited { ask } if self.style.is_rich() => {
+                let name = name_of(&ask.agent, conversation);
+                self.aside(&format!("{name} wanted to speak, and has to wait."));
+            }
             Decision::StayedSilent { .. }
+            | Decision::Bid { .. }
+            | Decision::FloorGranted { .. }
+            | Decision::Waited { .. }
             | Decision::Salvaged { .. }
             | Decision::Reasked { .. }
             | Decision::Directed { .. }

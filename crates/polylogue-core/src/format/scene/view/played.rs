@@ -187,7 +187,12 @@ impl PlayedScene {
             Decision::NotRemembered { character, problem } => {
                 self.warnings.push(format!("{} remembers nothing of it: {problem}", self.name_of(character)));
             }
-            Decision::Salvaged { .. } | Decision::Reasked { .. } | Decision::Remembered { .. } => {}
+            Decision::Bid { .. }
+            | Decision::FloorGranted { .. }
+            | Decision::Waited { .. }
+            | Decision::Salvaged { .. }
+            | Decision::Reasked { .. }
+            | Decision::Remembered { .. } => {}
         }
     }
 
