@@ -10,7 +10,7 @@ use std::{
 use polylogue_core::{
     Conversation, Event, Record,
     format::scene::{Decision, Entry, Settings, beats_over, entry, kind, purpose, reason, titled},
-    id::{AgentId, AskId},
+    id::{AgentId, AskId, LineId},
     line::{Line, Speaker},
     projection::Costs,
 };
@@ -27,6 +27,8 @@ pub(super) struct Scene {
     /// Where the files of the scene are.
     folder: Option<PathBuf>,
     shown_lines: usize,
+    /// Lines that will be cut off, in a replay: they are shown as far as they were heard.
+    foreseen: BTreeMap<LineId, Line>,
     /// The beat that was last announced.
     announced: Option<u32>,
     beat: u32,
@@ -46,6 +48,7 @@ impl Scene {
             status,
             folder,
             shown_lines: 0,
+            foreseen: BTreeMap::new(),
             announced: None,
             beat: 0,
             progress: None,
@@ -144,6 +147,12 @@ impl View for Scene {
         opening::tell(conversation, self.style, |agent| name_of(&agent.name, conversation));
     }
 
+    fn foresee(&mut self, whole: &Conversation) {
+        let lines = whole.stage().transcript().lines().iter();
+        let cut = lines.filter(|line| line.cut_after.is_some()).map(|line| (line.id, line.clone()));
+        self.foreseen = cut.collect();
+    }
+
     fn open(&mut self, conversation: &Conversation) {
         let stage = conversation.stage();
         // What was said before is not said again.
@@ -173,7 +182,7 @@ impl View for Scene {
                     self.decision(decision, conversation);
                 }
             }
-            Event::LineCut { line, .. } => {
+            Event::LineCut { line, .. } if !self.foreseen.contains_key(line) => {
                 let cut = conversation.stage().transcript().get(*line).cloned();
                 if let (Some(cut), Some(settings)) = (cut, settings(conversation))
                     && let Entry::Said { speaker, action, .. } = entry(&cut, settings)
@@ -187,7 +196,8 @@ impl View for Scene {
         let new: Vec<Line> = lines[self.shown_lines.min(lines.len())..].to_vec();
         self.shown_lines = lines.len();
         for line in &new {
-            self.show(line, conversation);
+            let line = self.foreseen.get(&line.id).unwrap_or(line).clone();
+            self.show(&line, conversation);
         }
         self.show_status(conversation);
     }
