@@ -21,9 +21,7 @@ impl Scene {
     /// What a character's reply comes to.
     pub(super) fn acted(&self, stage: &Stage, ask: &AskId, text: &str) -> Vec<Event> {
         let Some(player) = self.player(&ask.agent) else { return Vec::new() };
-        let others: Vec<&str> =
-            self.players.iter().filter(|other| other.id != player.id).map(|other| &*other.name).collect();
-        let (action, problems) = bracket::read(text, &player.name, &others);
+        let (action, problems) = self.read(player, text);
         self.did(stage, ask, action, problems)
     }
 
@@ -53,6 +51,13 @@ impl Scene {
         events.push(self.line(ask, kind, action));
         events.extend(cut);
         events
+    }
+
+    /// A character's reply as what it does.
+    pub(super) fn read(&self, player: &Player, text: &str) -> (Action, Vec<bracket::Problem>) {
+        let others: Vec<&str> =
+            self.players.iter().filter(|other| other.id != player.id).map(|other| &*other.name).collect();
+        bracket::read(text, &player.name, &others)
     }
 
     fn line(&self, ask: &AskId, kind: LineKind, action: Action) -> Event {

@@ -24,6 +24,22 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         nonverbal: Vec<Arc<str>>,
     },
+    /// How much a character wants to speak in this beat, and whether it cuts in, where the floor is bid for.
+    Bid {
+        ask: AskId,
+        want: u8,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cuts_in: bool,
+    },
+    /// Everybody has answered: these may speak.
+    FloorGranted {
+        beat: u32,
+        to: Vec<AgentId>,
+    },
+    /// A character wanted to speak, and others did: nothing of it was said.
+    Waited {
+        ask: AskId,
+    },
     /// A reply was not in its form: what was wrong, and what was made of it.
     Salvaged {
         ask: AskId,
@@ -105,6 +121,8 @@ impl Decided for Decision {
     fn ask(&self) -> Option<&AskId> {
         match self {
             Decision::StayedSilent { ask, .. }
+            | Decision::Bid { ask, .. }
+            | Decision::Waited { ask }
             | Decision::Salvaged { ask, .. }
             | Decision::Reasked { ask, .. }
             | Decision::PassedOver { ask } => Some(ask),

@@ -61,6 +61,8 @@ pub(super) struct Report {
     pub(super) begins: usize,
     pub(super) silent: Vec<Arc<str>>,
     pub(super) failed: Vec<Arc<str>>,
+    /// Who wanted to speak, and had to wait.
+    pub(super) waited: Vec<Arc<str>>,
     pub(super) stuck: u32,
     /// What there is to say of the parts of the goal, and of the notes that it gave.
     pub(super) goal: Vec<String>,
@@ -122,6 +124,7 @@ impl Director {
             lines => onstage.told(span, None),
             silent => &report.silent,
             failed => &report.failed,
+            waited => &report.waited,
             stuck => report.stuck,
             goal => &report.goal,
             notes => &report.notes,

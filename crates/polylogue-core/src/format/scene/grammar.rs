@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 /// The forms of a reply that is addressed to some of these.
-pub(super) fn grammar(others: &[String]) -> Arc<str> {
+pub(super) fn grammar(others: &[String], bids: bool) -> Arc<str> {
+    let (before, bid) = if bids { ("BID ", "BID: /[0-9]!? /\n") } else { ("", "") };
     let quoted = |name: &String| serde_json::Value::from(name.as_str()).to_string();
     let names: Vec<String> = others.iter().map(quoted).collect();
     format!(
-        r#"start: speech | silence | reaction
-speech: "[" lead "TONE: " TONE act? "] \"" WORDS "\""
+        r#"start: {before}(speech | silence | reaction)
+{bid}speech: "[" lead "TONE: " TONE act? "] \"" WORDS "\""
 lead: ("TO: " name ", ")? | "INTERRUPT after \"" PHRASE "\", "
 silence: "[SILENT" act? "]"
 reaction: "[REACT, TONE: " TONE act "]"

@@ -12,6 +12,7 @@ mod direct;
 mod director;
 mod evidence;
 mod feelings;
+mod floor;
 mod follow;
 mod goal;
 mod grammar;
@@ -41,6 +42,7 @@ use self::{
     bracket::Action,
     director::{Director, Report},
     evidence::Goal,
+    floor::{Bid, Held},
     notes::Directed,
     pace::Pace,
     player::{Player, Standing},
@@ -266,6 +268,7 @@ impl Scene {
             begins: self.begins[1],
             silent: silent.into_iter().filter(|name| !shown.contains(&&**name)).collect(),
             failed: names(&Standing::Failed),
+            waited: names(&Standing::Waited),
             stuck: self.pace.stuck(),
             goal: if is_first { Vec::new() } else { self.goal.remarks(self.onstage(stage), is_whole, self.beat) },
             notes: if is_first { Vec::new() } else { self.directed.notes(&self.settings, is_whole, self.beat) },
@@ -313,7 +316,18 @@ impl Scene {
                     self.silences.push(Seen { at, who, nonverbal });
                 }
             }
-            Decision::Salvaged { .. } => {}
+            Decision::Bid { ask, want, cuts_in } => {
+                let place = self.players.iter().filter(|player| player.held.is_some()).count() as u32;
+                if let Some(held) = self.player_mut(&ask.agent).and_then(|player| player.held.as_mut()) {
+                    held.bid = Some(Bid { want: *want, cuts_in: *cuts_in, place });
+                }
+            }
+            Decision::Waited { ask } => {
+                if let Some(player) = self.player_mut(&ask.agent) {
+                    player.waits();
+                }
+            }
+            Decision::Salvaged { .. } | Decision::FloorGranted { .. } => {}
             Decision::Reasked { ask, problem } => {
                 stage.spend_attempt(ask);
                 self.director.ask_again(problem);
@@ -374,7 +388,12 @@ impl Scene {
     }
 
     fn stand(&mut self, agent: &AgentId, standing: Standing) {
+        let mode = self.settings.agent_mode;
         if let Some(player) = self.player_mut(agent) {
+            if let Some(held) = player.held.take() {
+                player.remember(&held.text, mode);
+                player.waited = 0;
+            }
             player.standing = standing;
         }
     }
@@ -391,9 +410,13 @@ impl Scene {
                 };
                 Reaction::events(vec![Event::decision(decision)])
             }
-            _ => Reaction::events(
-                self.acted(stage, ask, text).into_iter().chain(self.wait_after(stage, &ask.agent)).collect(),
-            ),
+            _ => {
+                let done = match self.settings.floor {
+                    Floor::Open => self.acted(stage, ask, text),
+                    Floor::Bids => self.bids(stage, ask, text),
+                };
+                Reaction::events(done.into_iter().chain(self.wait_after(stage, &ask.agent)).collect())
+            }
         }
     }
 
@@ -406,8 +429,12 @@ impl Scene {
             }
             _ => {
                 let text = format!("{} unable to respond", self.settings.name_of(&ask.agent));
-                let failed = by_moderator(kind::SYSTEM, text.into(), Some(ask.clone()));
-                [failed].into_iter().chain(self.wait_after(stage, &ask.agent)).collect()
+                let mut events = vec![by_moderator(kind::SYSTEM, text.into(), Some(ask.clone()))];
+                if self.settings.floor == Floor::Bids {
+                    events.extend(self.granted(stage, &ask.agent, None));
+                }
+                events.extend(self.wait_after(stage, &ask.agent));
+                events
             }
         }
     }
@@ -476,7 +503,8 @@ impl Rules for Scene {
     }
 
     fn hearing(&self, _: &Stage, ask: &AskId) -> Option<Hearing> {
-        (ask.purpose == purpose::ACT).then(|| Hearing::new(bracket::words_so_far))
+        // Where the floor is bid for, nobody knows before all have answered whether it will be said.
+        (ask.purpose == purpose::ACT && self.settings.floor == Floor::Open).then(|| Hearing::new(bracket::words_so_far))
     }
 
     /// A scene is watched and directed; who plays a character speaks once in a beat.
@@ -524,7 +552,10 @@ impl Rules for Scene {
             true => Action { text: words.into(), ..action },
             false => Action { nonverbal: vec![words.into()], ..action },
         };
-        said.to_string()
+        match self.settings.floor {
+            Floor::Open => said.to_string(),
+            Floor::Bids => floor::at_most(&said),
+        }
     }
 
     fn noted(&self, stage: &Stage, note: &setup::Note) -> Result<Vec<Event>, Rejected> {
@@ -541,8 +572,13 @@ impl Rules for Scene {
             Event::Answered { ask, text, .. } => match ask.purpose {
                 purpose::ACT => {
                     let mode = self.settings.agent_mode;
+                    let bids = self.settings.floor == Floor::Bids;
                     if let Some(player) = self.player_mut(&ask.agent) {
-                        player.remember(text, mode);
+                        match bids {
+                            // What comes of it is known when all have answered.
+                            true => player.held = Some(Held { ask: ask.clone(), text: text.clone(), bid: None }),
+                            false => player.remember(text, mode),
+                        }
                     }
                 }
                 purpose::JUDGE => {

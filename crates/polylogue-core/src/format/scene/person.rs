@@ -37,6 +37,8 @@ pub struct Part {
     /// How the other characters are called.
     pub others: Vec<String>,
     pub persona: Option<Arc<str>>,
+    /// What only this character knows.
+    pub brief: Option<Arc<str>>,
     pub memories: Vec<Arc<str>>,
 }
 
@@ -61,6 +63,7 @@ pub fn part(conversation: &Conversation, who: &PersonId) -> Option<Part> {
         name: player.name.clone(),
         others: player.others(stage, &scene.settings),
         persona: stage.cast().agent(&player.id).and_then(|agent| agent.persona.clone()),
+        brief: scene.settings.briefs.get(&player.id).cloned(),
         memories: scene.settings.memories.get(&player.id).cloned().unwrap_or_default(),
     })
 }
@@ -91,7 +94,7 @@ impl Scene {
     /// Who has not had their turn in this beat: the agents, and the people.
     pub(super) fn open_turns(&self, stage: &Stage) -> (Vec<Place>, Vec<Awaited>) {
         let (mut asks, mut people) = (Vec::new(), Vec::new());
-        for player in self.players.iter().filter(|player| player.is_open()) {
+        for player in self.players.iter().filter(|player| player.is_due()) {
             match stage.cast().person_of(&player.id) {
                 Some(who) => people.push(Awaited::patiently(who)),
                 None => asks.push(self.turn(&player.id)),
@@ -116,7 +119,7 @@ impl Scene {
 
     /// Whether the beat waits for nobody but people.
     pub(super) fn is_waiting(&self, stage: &Stage) -> bool {
-        let mut open = self.players.iter().filter(|player| player.is_open()).peekable();
+        let mut open = self.players.iter().filter(|player| player.is_due()).peekable();
         self.over.is_none() && open.peek().is_some() && open.all(|player| self.is_person(stage, player))
     }
 
@@ -157,7 +160,7 @@ impl Scene {
 
     /// The wait that begins when this character has had its turn, if only people are left then.
     pub(super) fn wait_after(&self, stage: &Stage, character: &AgentId) -> Option<Event> {
-        let mut open = self.players.iter().filter(|player| player.is_open() && player.id != *character).peekable();
+        let mut open = self.players.iter().filter(|player| player.is_due() && player.id != *character).peekable();
         open.peek()?;
         let people = open.map(|player| self.is_person(stage, player).then(|| player.id.clone()));
         people.collect::<Option<Vec<AgentId>>>().map(|characters| self.wait_begun(characters))
@@ -169,7 +172,7 @@ impl Scene {
             return None;
         }
         let is_recast = |player: &Player| change.recast.iter().any(|recast| recast.agent == player.id);
-        let open = self.players.iter().filter(|player| player.is_open());
+        let open = self.players.iter().filter(|player| player.is_due());
         // Whose part a model plays from now on is waited for no more.
         match open.clone().any(is_recast) {
             true => Some(self.wait_begun(Vec::new())),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use minijinja::{Value, context};
 
 use super::{
+    floor::Held,
     grammar::grammar,
     judge::spoken,
     mood::Mood,
@@ -39,6 +40,10 @@ pub(super) struct Player {
     pub(super) standing: Standing,
     /// What a person directs it to, for the next beat.
     noted: Vec<Arc<str>>,
+    /// Its reply, while it waits for the floor.
+    pub(super) held: Option<Held>,
+    /// In how many beats it wanted to speak and had to wait, since it last spoke.
+    pub(super) waited: u32,
     pub(super) mood: Mood,
     /// Whether it is to put down what it remembers.
     pub(super) owes_memory: bool,
@@ -57,6 +62,8 @@ pub(super) enum Standing {
     },
     Spoke,
     Silent,
+    /// It wanted to speak, and others did.
+    Waited,
     Failed,
 }
 
@@ -82,6 +89,8 @@ impl Player {
             felt: None,
             standing: Standing::Out,
             noted: Vec::new(),
+            held: None,
+            waited: 0,
             mood: settings.feelings.mood_of(&agent.name),
             owes_memory: false,
         }
@@ -119,6 +128,11 @@ impl Player {
         matches!(self.standing, Standing::Open { .. })
     }
 
+    /// Whether its turn has come and it has not answered yet.
+    pub(super) fn is_due(&self) -> bool {
+        self.is_open() && self.held.is_none()
+    }
+
     /// Gives it a place in the beat that begins.
     pub(super) fn open(&mut self, stage: &Stage, beat: u32, mut notes: Vec<Arc<str>>, feelings: Option<Arc<str>>) {
         // A beat that begins again begins with what it was told to begin with.
@@ -128,6 +142,7 @@ impl Player {
             notes.extend(told.what.notes.iter().cloned());
         }
         notes.append(&mut self.noted);
+        self.held = None;
         let told = Told::new(self.news(stage, beat, notes, feelings.clone()));
         self.standing = Standing::Open { told, feelings };
     }
@@ -197,6 +212,14 @@ impl Player {
         }
     }
 
+    /// It had to wait. What it was told it will be told again, its notes included: its thread has nothing of this beat.
+    pub(super) fn waits(&mut self) {
+        if let Standing::Open { told, .. } = std::mem::replace(&mut self.standing, Standing::Waited) {
+            self.noted.splice(0..0, told.what.notes);
+        }
+        (self.held, self.waited) = (None, self.waited + 1);
+    }
+
     pub(super) fn request(&self, onstage: Onstage<'_>, agent: &Agent) -> Request {
         if let Standing::Open { told: Told { what: News { span, notes, .. }, .. }, feelings } = &self.standing
             && agent.is_small
@@ -206,9 +229,10 @@ impl Player {
         }
         let prompt = match &self.standing {
             Standing::Open { told, .. } => told.text(|news| self.write(onstage, news)),
-            Standing::Out | Standing::Spoke | Standing::Silent | Standing::Failed => Text::default(),
+            Standing::Out | Standing::Spoke | Standing::Silent | Standing::Waited | Standing::Failed => Text::default(),
         };
-        let grammar = Some(grammar(&self.others(onstage.stage, onstage.settings)));
+        let bids = onstage.settings.floor == Floor::Bids;
+        let grammar = Some(grammar(&self.others(onstage.stage, onstage.settings), bids));
         Request { grammar, ..self.ask_with(onstage, agent, prompt) }
     }
 

@@ -10,7 +10,7 @@ use std::{
 use polylogue_core::{
     Conversation, Event, Record,
     format::scene::{Decision, Entry, Settings, beats_over, entry, kind, purpose, reason, titled},
-    id::{AgentId, AskId},
+    id::{AgentId, AskId, LineId},
     line::{Line, Speaker},
     projection::Costs,
 };
@@ -31,6 +31,8 @@ pub(super) struct Scene {
     /// Where the files of the scene are.
     folder: Option<PathBuf>,
     shown_lines: usize,
+    /// Lines that will be cut off, in a replay: they are shown as far as they were heard.
+    foreseen: BTreeMap<LineId, Line>,
     /// The beat that was last announced.
     announced: Option<u32>,
     beat: u32,
@@ -52,6 +54,7 @@ impl Scene {
             status,
             folder,
             shown_lines: 0,
+            foreseen: BTreeMap::new(),
             announced: None,
             beat: 0,
             progress: None,
@@ -108,9 +111,16 @@ impl Scene {
                 let name = name_of(&ask.agent, conversation).to_owned();
                 self.aside(&format!("{name} says nothing: nobody spoke in time."));
             }
+            Decision::Waited { ask } if self.style.is_rich() => {
+                let name = name_of(&ask.agent, conversation).to_owned();
+                self.aside(&format!("{name} wanted to speak, and has to wait."));
+            }
             Decision::StayedSilent { .. }
             | Decision::PassedOver { .. }
             | Decision::WaitBegun { .. }
+            | Decision::Bid { .. }
+            | Decision::FloorGranted { .. }
+            | Decision::Waited { .. }
             | Decision::Salvaged { .. }
             | Decision::Reasked { .. }
             | Decision::Directed { .. }
@@ -151,6 +161,12 @@ impl Scene {
 impl View for Scene {
     fn tell(&mut self, conversation: &Conversation) {
         opening::tell(conversation, self.style, |agent| name_of(&agent.name, conversation));
+    }
+
+    fn foresee(&mut self, whole: &Conversation) {
+        let lines = whole.stage().transcript().lines().iter();
+        let cut = lines.filter(|line| line.cut_after.is_some()).map(|line| (line.id, line.clone()));
+        self.foreseen = cut.collect();
     }
 
     fn open(&mut self, conversation: &Conversation) {
@@ -210,7 +226,7 @@ impl View for Scene {
                     self.decision(decision, conversation);
                 }
             }
-            Event::LineCut { line, .. } => {
+            Event::LineCut { line, .. } if !self.foreseen.contains_key(line) => {
                 let cut = conversation.stage().transcript().get(*line).cloned();
                 if let (Some(cut), Some(settings)) = (cut, settings(conversation))
                     && let Entry::Said { speaker, action, .. } = entry(&cut, settings)
@@ -224,7 +240,8 @@ impl View for Scene {
         let new: Vec<Line> = lines[self.shown_lines.min(lines.len())..].to_vec();
         self.shown_lines = lines.len();
         for line in &new {
-            self.show(line, conversation);
+            let line = self.foreseen.get(&line.id).unwrap_or(line).clone();
+            self.show(&line, conversation);
         }
         if let Some(player) = &mut self.player {
             player.tell_notes(conversation, self.style);

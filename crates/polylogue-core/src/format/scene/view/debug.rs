@@ -136,6 +136,18 @@ impl Log {
                 let name = self.name(&ask.agent);
                 self.line(at, "SILENT", format!("{name}, who was passed over"));
             }
+            Decision::Bid { ask, want, cuts_in } => {
+                let cuts_in = if *cuts_in { ", and to cut in" } else { "" };
+                self.line(at, "bid", format!("{} wants to speak {want} of 9{cuts_in}", self.name(&ask.agent)));
+            }
+            Decision::FloorGranted { to, .. } => {
+                let names: Vec<String> = to.iter().map(|agent| self.name(agent)).collect();
+                self.line(at, "floor", names.join(", "));
+            }
+            Decision::Waited { ask } => {
+                let text = format!("{} has to wait", self.name(&ask.agent));
+                self.line(at, "WAITED", text);
+            }
             Decision::Salvaged { ask, problems } => {
                 let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 self.line(at, "WARN", format!("{ask} was salvaged: {}", problems.join(" ")));

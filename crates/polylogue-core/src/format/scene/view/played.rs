@@ -193,7 +193,10 @@ impl PlayedScene {
             Decision::NotRemembered { character, problem } => {
                 self.warnings.push(format!("{} remembers nothing of it: {problem}", self.name_of(character)));
             }
-            Decision::Salvaged { .. }
+            Decision::Bid { .. }
+            | Decision::FloorGranted { .. }
+            | Decision::Waited { .. }
+            | Decision::Salvaged { .. }
             | Decision::Reasked { .. }
             | Decision::WaitBegun { .. }
             | Decision::Remembered { .. } => {}
