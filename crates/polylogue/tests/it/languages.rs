@@ -72,7 +72,7 @@ fn a_german_and_a_japanese_scene_move_moods() {
 #[test]
 fn a_language_that_is_named_counts() {
     let folder = Folder::new();
-    folder.write("replies.yaml", "replies:\n  - {agent: moderator, reply: {progress: 1, goalReached: true, naturalEnd: true}}\n  - {reply: '[TONE: calm] \"Ja.\"'}\n");
+    folder.write("replies.yaml", "replies:\n  - {agent: moderator, reply: {evidence: [{part: 1, line: 'Ja.'}], progress: 1, goalReached: true, naturalEnd: true}}\n  - {reply: '[TONE: calm] \"Ja.\"'}\n");
     std::fs::create_dir_all(folder.path(".claude/agents")).unwrap();
     for name in ["ann", "ben"] {
         folder.write(&format!(".claude/agents/{name}.md"), &format!("# {name}\nThey mean well, and that is all.\n"));

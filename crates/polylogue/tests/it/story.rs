@@ -16,7 +16,7 @@ replies:
   - {purpose: remember, agent: bob, reply: "I promised Alice weekly check-ins."}
   - {purpose: remember, reply: "Bob lied to me about the deadline."}
   - {purpose: judge, turn: 0, reply: {progress: 0.2, goalReached: false, naturalEnd: false, relationships: [{from: Alice, to: Bob, change: -0.8}]}}
-  - {purpose: judge, reply: {progress: 1.0, goalReached: true, naturalEnd: true}}
+  - {purpose: judge, reply: {evidence: [{part: 1, line: You knew on the third.}], progress: 1.0, goalReached: true, naturalEnd: true}}
   - {agent: bob, turn: 0, reply: '[TO: Alice, TONE: remorseful] "I am sorry."'}
   - {agent: alice, turn: 1, reply: '[TO: Bob, TONE: furious] "You knew on the third."'}
   - {reply: "[SILENT]"}

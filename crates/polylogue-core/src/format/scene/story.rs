@@ -41,6 +41,7 @@ pub struct StoryScene {
 
 /// How everybody feels, and who feels what for whom.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "StoryStanding")]
 pub struct Standing {
     pub moods: Vec<StoryMood>,
     pub relationships: Vec<StoryBond>,
