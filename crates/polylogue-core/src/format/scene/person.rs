@@ -37,6 +37,8 @@ pub struct Part {
     /// How the other characters are called.
     pub others: Vec<String>,
     pub persona: Option<Arc<str>>,
+    /// What they alone know.
+    pub brief: Option<Arc<str>>,
     pub memories: Vec<Arc<str>>,
 }
 
@@ -61,6 +63,7 @@ pub fn part(conversation: &Conversation, who: &PersonId) -> Option<Part> {
         name: player.name.clone(),
         others: player.others(stage, &scene.settings),
         persona: stage.cast().agent(&player.id).and_then(|agent| agent.persona.clone()),
+        brief: scene.settings.briefs.get(&player.id).cloned(),
         memories: scene.settings.memories.get(&player.id).cloned().unwrap_or_default(),
     })
 }

@@ -54,9 +54,9 @@ impl Player {
         }
         let people = conversation.stage().cast().people();
         let parts: Vec<Part> = people.iter().filter_map(|who| scene::part(conversation, who)).collect();
-        for Part { name, persona, memories, .. } in &parts {
+        for Part { name, persona, brief, memories, .. } in &parts {
             output::notice(format!("You play {}.", style.bold(name)));
-            let told = persona.iter().map(ToString::to_string);
+            let told = persona.iter().chain(brief).map(ToString::to_string);
             let told = told.chain(memories.iter().map(|memory| format!("You remember: {memory}")));
             told.for_each(|text| output::notice(style.dim(&style.wrap(&text, "  "))));
         }
