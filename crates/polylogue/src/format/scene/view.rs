@@ -302,7 +302,9 @@ impl Scene {
             let words = text.as_ref()?.split_whitespace().collect::<Vec<_>>().join(" ");
             Some(format!("{}\n", self.style.dim(&self.style.wrap(&format!("{what}: {words}"), ""))))
         };
-        text.extend(of("Goal", &settings.goal));
+        // Who plays is told the goal only where the characters are.
+        let goal = settings.goal.clone().filter(|_| settings.goal_known || self.player.is_none());
+        text.extend(of("Goal", &goal));
         text.extend(of("Setting", &settings.setting));
         text
     }
