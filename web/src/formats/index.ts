@@ -8,6 +8,7 @@ import { collaboration } from "./collaboration";
 import { discussion } from "./discussion";
 import { interview } from "./interview";
 import { scene } from "./scene";
+import { score } from "./score";
 
 export interface Format {
   /** As journals name it. */
@@ -50,7 +51,7 @@ export interface Door {
   example: { label: string; begin: () => Promise<string> };
 }
 
-export const FORMATS: Format[] = [chorus, scene, collaboration, discussion, interview];
+export const FORMATS: Format[] = [chorus, scene, collaboration, discussion, interview, score];
 
 export function formatNamed(name: string): Format | undefined {
   return FORMATS.find((format) => format.name === name);
