@@ -1827,7 +1827,7 @@ export interface components {
             isSmall?: boolean;
         };
         /** @description A record of a journal: an event with its place and time, told apart by `type`. What only one format decides has the format's name as its `type` and a `decision`. What a newer version wrote is passed on as it was recorded: pass over what you do not know. */
-        Record: components["schemas"]["RecordStarted"] | components["schemas"]["RecordForked"] | components["schemas"]["RecordResumed"] | components["schemas"]["RecordAsked"] | components["schemas"]["RecordAnswered"] | components["schemas"]["RecordAskFailed"] | components["schemas"]["RecordAskCut"] | components["schemas"]["RecordLineSpoken"] | components["schemas"]["RecordLineCut"] | components["schemas"]["RecordClipMade"] | components["schemas"]["RecordClipFailed"] | components["schemas"]["RecordHumanSpoke"] | components["schemas"]["RecordEnded"] | components["schemas"]["ChorusDecision"] | components["schemas"]["CollaborationDecision"] | components["schemas"]["DiscussionDecision"] | components["schemas"]["SceneDecision"];
+        Record: components["schemas"]["RecordStarted"] | components["schemas"]["RecordForked"] | components["schemas"]["RecordResumed"] | components["schemas"]["RecordAsked"] | components["schemas"]["RecordAnswered"] | components["schemas"]["RecordAskFailed"] | components["schemas"]["RecordAskCut"] | components["schemas"]["RecordLineSpoken"] | components["schemas"]["RecordLineCut"] | components["schemas"]["RecordClipMade"] | components["schemas"]["RecordClipFailed"] | components["schemas"]["RecordNarrated"] | components["schemas"]["RecordNarrationFailed"] | components["schemas"]["RecordHumanSpoke"] | components["schemas"]["RecordEnded"] | components["schemas"]["ChorusDecision"] | components["schemas"]["CollaborationDecision"] | components["schemas"]["DiscussionDecision"] | components["schemas"]["SceneDecision"];
         /** @description The model replied; `text` is its reply as it came. */
         RecordAnswered: {
             seq: components["schemas"]["Seq"];
@@ -1954,6 +1954,23 @@ export interface components {
             /** @description The voice profile that the speaker chose for it. */
             voice?: string;
             delivery?: components["schemas"]["Delivery"];
+        };
+        /** @description The narrator has read what the record `of` tells. It is no line: nobody said it. */
+        RecordNarrated: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "narrated";
+            of: components["schemas"]["Seq"];
+            clip: components["schemas"]["Clip"];
+        };
+        RecordNarrationFailed: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "narration_failed";
+            of: components["schemas"]["Seq"];
+            error: string;
         };
         /** @description The session goes on after a stop, a limit, a failure or the end of its process. */
         RecordResumed: {
@@ -2328,6 +2345,8 @@ export interface components {
             seed?: number | null;
             /** @description Whether lines become clips */
             speech?: components["schemas"]["Switch"] | null;
+            /** @description Whether a further voice reads what happens and what can be seen */
+            narrator?: components["schemas"]["SceneNarrator"] | null;
             /** @description Characters in Markdown, by their names; those that are not here are the house's own */
             agents?: {
                 [key: string]: string;
@@ -2338,6 +2357,8 @@ export interface components {
             model?: string | null;
             fallback?: string | null;
         };
+        /** @description Whether there is one, or the voice profile that it reads with. */
+        SceneNarrator: boolean | string;
         /** @description A direction that the transcript does not show. */
         SceneNote: {
             /** @description `None` when it is for everybody. */
@@ -2512,6 +2533,8 @@ export interface components {
             prompt: string;
             goal?: string;
             setting?: string;
+            /** @description The voice profile of the narrator who reads what happens and what can be seen, where there is one. */
+            narrator?: string;
             /** @description The language that the characters speak. */
             language?: string;
             /** @description Who plays the first beat alone; without one, everybody plays it. */
