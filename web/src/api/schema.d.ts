@@ -1827,7 +1827,7 @@ export interface components {
             isSmall?: boolean;
         };
         /** @description A record of a journal: an event with its place and time, told apart by `type`. What only one format decides has the format's name as its `type` and a `decision`. What a newer version wrote is passed on as it was recorded: pass over what you do not know. */
-        Record: components["schemas"]["RecordStarted"] | components["schemas"]["RecordForked"] | components["schemas"]["RecordResumed"] | components["schemas"]["RecordAsked"] | components["schemas"]["RecordAnswered"] | components["schemas"]["RecordAskFailed"] | components["schemas"]["RecordAskCut"] | components["schemas"]["RecordLineSpoken"] | components["schemas"]["RecordLineCut"] | components["schemas"]["RecordClipMade"] | components["schemas"]["RecordClipFailed"] | components["schemas"]["RecordHumanSpoke"] | components["schemas"]["RecordEnded"] | components["schemas"]["ChorusDecision"] | components["schemas"]["CollaborationDecision"] | components["schemas"]["DiscussionDecision"] | components["schemas"]["SceneDecision"];
+        Record: components["schemas"]["RecordStarted"] | components["schemas"]["RecordForked"] | components["schemas"]["RecordResumed"] | components["schemas"]["RecordAsked"] | components["schemas"]["RecordAnswered"] | components["schemas"]["RecordAskFailed"] | components["schemas"]["RecordAskCut"] | components["schemas"]["RecordLineSpoken"] | components["schemas"]["RecordLineCut"] | components["schemas"]["RecordClipMade"] | components["schemas"]["RecordClipFailed"] | components["schemas"]["RecordNarrated"] | components["schemas"]["RecordNarrationFailed"] | components["schemas"]["RecordHumanSpoke"] | components["schemas"]["RecordEnded"] | components["schemas"]["ChorusDecision"] | components["schemas"]["CollaborationDecision"] | components["schemas"]["DiscussionDecision"] | components["schemas"]["SceneDecision"];
         /** @description The model replied; `text` is its reply as it came. */
         RecordAnswered: {
             seq: components["schemas"]["Seq"];
@@ -1954,6 +1954,23 @@ export interface components {
             /** @description The voice profile that the speaker chose for it. */
             voice?: string;
             delivery?: components["schemas"]["Delivery"];
+        };
+        /** @description The narrator has read what the record `of` tells. It is no line: nobody said it. */
+        RecordNarrated: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "narrated";
+            of: components["schemas"]["Seq"];
+            clip: components["schemas"]["Clip"];
+        };
+        RecordNarrationFailed: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "narration_failed";
+            of: components["schemas"]["Seq"];
+            error: string;
         };
         /** @description The session goes on after a stop, a limit, a failure or the end of its process. */
         RecordResumed: {
@@ -2278,6 +2295,11 @@ export interface components {
             /** @description Who judges from now on, if it is another. */
             standsIn?: components["schemas"]["AgentId"];
         };
+        /**
+         * @description What the participants of a scene are told, and what the moderator is asked for. A journal that names no edition has
+         *     the first, so that what was sent then can still be shown as it was sent, and the scene goes on as it began.
+         */
+        SceneEdition: "first" | "second";
         /** @description A character who could not respond. */
         SceneError: {
             /** Format: uint32 */
@@ -2314,7 +2336,21 @@ export interface components {
              * @description After how many beats it ends at the latest; 50 if left out
              */
             maxBeats?: number | null;
+            /** @description Where the scene ends; what stands after `Scene goal:` in the prompt if left out */
             goal?: string | null;
+            /** @description Whether the characters are told the goal; they are if left out */
+            goalKnown?: components["schemas"]["Switch"] | null;
+            /** @description What only one character knows, by character */
+            briefs?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description How the characters speak
+             * @example dry, subtext, short lines
+             */
+            style?: string | null;
+            floor?: components["schemas"]["SceneFloor"] | null;
+            transcript?: components["schemas"]["SceneTranscriptForm"] | null;
             setting?: string | null;
             /** @description The language that the characters speak */
             language?: string | null;
@@ -2328,16 +2364,22 @@ export interface components {
             seed?: number | null;
             /** @description Whether lines become clips */
             speech?: components["schemas"]["Switch"] | null;
+            /** @description Whether a further voice reads what happens and what can be seen */
+            narrator?: components["schemas"]["SceneNarrator"] | null;
             /** @description Characters in Markdown, by their names; those that are not here are the house's own */
             agents?: {
                 [key: string]: string;
             } | null;
         };
+        /** @description Who may speak in a beat. */
+        SceneFloor: "open" | "bids";
         /** @description The moderator's model, or both its model and who stands in for it. */
         SceneModerator: string | {
             model?: string | null;
             fallback?: string | null;
         };
+        /** @description Whether there is one, or the voice profile that it reads with. */
+        SceneNarrator: boolean | string;
         /** @description A direction that the transcript does not show. */
         SceneNote: {
             /** @description `None` when it is for everybody. */
@@ -2510,8 +2552,23 @@ export interface components {
             title: string;
             /** @description Context and goals, in the author's words. */
             prompt: string;
+            /** @description Where the scene ends. */
             goal?: string;
+            /** @description Whether the characters are told the goal. The moderator always is. */
+            goalKnown?: boolean;
+            /** @description What only one character knows, by character. */
+            briefs?: {
+                [key: string]: string;
+            };
+            /** @description How the characters speak, in the author's words, in the place of what they are told otherwise. */
+            style?: string;
+            /** @description Who may speak in a beat. */
+            floor?: components["schemas"]["SceneFloor"];
+            /** @description What the transcript shows. */
+            transcript?: components["schemas"]["SceneTranscriptForm"];
             setting?: string;
+            /** @description The voice profile of the narrator who reads what happens and what can be seen, where there is one. */
+            narrator?: string;
             /** @description The language that the characters speak. */
             language?: string;
             /** @description Who plays the first beat alone; without one, everybody plays it. */
@@ -2541,7 +2598,14 @@ export interface components {
             memories?: {
                 [key: string]: string[];
             };
+            /**
+             * @description Which edition of the prompts it is played with.
+             * @default first
+             */
+            edition: components["schemas"]["SceneEdition"];
         };
+        /** @description What the transcript of a scene shows. */
+        SceneTranscriptForm: "plain" | "full";
         Scheduled: {
             /** Format: uint32 */
             beat: number;

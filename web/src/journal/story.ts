@@ -212,6 +212,13 @@ function apply(story: Story, entry: Entry): void {
     case "clip_failed":
       change(story, entry.line, { sound: { is: "failed", error: entry.error } });
       break;
+    case "narrated":
+      // The narrator is nobody of the cast, and what is read is no line; what it costs is theirs.
+      if (entry.clip.billed) {
+        const { usd } = entry.clip.billed;
+        add(story, "narrator", { ...NOTHING, cost: usd == null ? null : Math.round(usd * PICO) });
+      }
+      break;
     case "human_spoke":
       story.ended = undefined;
       // What somebody who plays a part comes to is told after this.

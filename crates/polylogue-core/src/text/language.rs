@@ -34,7 +34,7 @@ impl Language {
     /// Words around it are passed over.
     pub fn called(name: &str) -> Option<Language> {
         let small: String = name.chars().take(100).flat_map(char::to_lowercase).collect();
-        let words: Vec<&str> = small.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = small.split(is_between).filter(|word| !word.is_empty()).collect();
         let first = words.first()?;
         if let Some(known) = KNOWN.iter().position(|known| known.code == *first) {
             return Some(Language(known as u8));
@@ -105,6 +105,11 @@ impl Serialize for Language {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.code().serialize(serializer)
     }
+}
+
+/// What stands between the words of a name. Vowel signs of some scripts are no letters and belong to the word.
+fn is_between(c: char) -> bool {
+    c.is_whitespace() || (c.is_ascii() && !c.is_alphabetic()) || "、，。（）・".contains(c)
 }
 
 /// The language of a line: as its conversation is set up, else as its own words say, else as what was said before.
