@@ -370,6 +370,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/scores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The scores that can be played here */
+        get: operations["listScores"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scores/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Whether a score can be played, and the most that it can come to; nothing is played */
+        post: operations["checkScore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scores/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Play a score */
+        post: operations["playScore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions": {
         parameters: {
             query?: never;
@@ -473,6 +524,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was made in the session, as a file of its own */
+        get: operations["readResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/resume": {
         parameters: {
             query?: never;
@@ -569,6 +637,23 @@ export interface paths {
         put?: never;
         /** Ask the agent that said a line why; the session stays as it was recorded */
         post: operations["askWhy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stories/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who remembers what, and who feels what for whom, over the scenes of a story */
+        get: operations["showStory"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -787,6 +872,37 @@ export interface components {
              * @default false
              */
             live: boolean;
+        };
+        /** @description A score that is looked at: one that is here by its name, or one that is sent along. */
+        CheckScoreRequest: {
+            /** @default null */
+            name: string | null;
+            /**
+             * @description The score itself, as YAML or JSON
+             * @default null
+             */
+            score: unknown;
+            /** @default null */
+            message: string | null;
+            seats?: {
+                [key: string]: components["schemas"]["ScoreSeats"];
+            };
+            /** @default {} */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description What a score is worth. */
+        CheckedScore: {
+            /** @description Everything that is wrong with it; none when it can be played */
+            problems: components["schemas"]["ScoreProblem"][];
+            score?: components["schemas"]["Score"];
+            /** @description Who would have the seats */
+            seats?: components["schemas"]["ScoreSeat"][];
+            /** @description The most that it can come to with them */
+            bound?: components["schemas"]["ScoreBound"];
+            /** @description Which limits are below that */
+            short?: string[];
         };
         /**
          * @description What only a chorus decides. `turn` counts on through the messages of a session: [`Phase::at`] says which of
@@ -1081,6 +1197,8 @@ export interface components {
             mode?: components["schemas"]["CollaborationMode"];
             /** @description What was said before in the place where it happens, oldest first. */
             background?: components["schemas"]["Quote"][];
+            /** @description Whether the agents are told that a final message is the finished work itself, whole: then it is the result. */
+            delivers?: boolean;
         };
         Costs: {
             /** Format: uint64 */
@@ -1117,8 +1235,22 @@ export interface components {
             /** @description Something that happens in the world */
             event?: string | null;
         };
+        /** @description How a discussion closes after its rounds. */
+        DiscussionClosing: "open" | "decision";
         /** @description What only a discussion decides. */
-        DiscussionDecision: components["schemas"]["DiscussionDecisionReseated"] | components["schemas"]["DiscussionDecisionNoted"] | components["schemas"]["DiscussionDecisionReasked"] | components["schemas"]["DiscussionDecisionTurnTaken"];
+        DiscussionDecision: components["schemas"]["DiscussionDecisionReseated"] | components["schemas"]["DiscussionDecisionNoted"] | components["schemas"]["DiscussionDecisionReasked"] | components["schemas"]["DiscussionDecisionTurnTaken"] | components["schemas"]["DiscussionDecisionClosed"];
+        /** @description The decision was stated, in the line before this; its turn comes after everybody's. */
+        DiscussionDecisionClosed: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "discussion";
+            /** @constant */
+            decision: "closed";
+            turn: components["schemas"]["DiscussionTurn"];
+            /** @description Why nothing was stated. */
+            failure?: components["schemas"]["TurnFailure"];
+        };
         /** @description Somebody outside tells this to an agent, or to all of them, before their next turn. */
         DiscussionDecisionNoted: {
             seq: components["schemas"]["Seq"];
@@ -1165,6 +1297,8 @@ export interface components {
             failure?: components["schemas"]["TurnFailure"];
             /** @description Whose turn it is now; nobody's after the last. */
             next: components["schemas"]["DiscussionTurn"] | null;
+            /** @description Who states the decision now, where that was the last turn and the discussion closes with one. */
+            closes?: components["schemas"]["AgentId"];
         };
         /** @description A turn that was taken: a row of `discussion_logs`, with the speaker's name. */
         DiscussionEntry: {
@@ -1228,6 +1362,8 @@ export interface components {
             participants: components["schemas"]["ParticipantRequest"][];
             /** Format: uint32 */
             maxRounds?: number | null;
+            /** @description `decision`: after the rounds the leader, else the manager, else the last agent states what was decided */
+            closing?: components["schemas"]["DiscussionClosing"] | null;
         };
         /** @description What a discussion is set up with. */
         DiscussionSetup: {
@@ -1242,6 +1378,8 @@ export interface components {
             maxRounds: number;
             /** @description The key that the discussion was asked for with: asked for again, it is the same one. */
             key?: string;
+            /** @description How it closes after its rounds. */
+            closing?: components["schemas"]["DiscussionClosing"];
         };
         /** @description A discussion as it stands. */
         DiscussionState: {
@@ -1259,6 +1397,8 @@ export interface components {
             speakerOrder: string[];
             /** @description Nobody when it is complete. */
             nextSpeaker: string | null;
+            /** @description What was decided, where it has closed with a decision. */
+            decision?: string;
         };
         /**
          * @description The column `status` of `discussion_state`.
@@ -1269,7 +1409,7 @@ export interface components {
         DiscussionTurn: {
             /**
              * Format: uint32
-             * @description The place in the order, from 0.
+             * @description The place in the order, from 0. A decision has the one after the last.
              */
             index: number;
             /**
@@ -1358,7 +1498,16 @@ export interface components {
             seq: components["schemas"]["Seq"];
         };
         /** @description The format with its settings, told apart by `name`. Settings that a newer version wrote are passed on as they were recorded. */
-        FormatSetup: components["schemas"]["ChorusSetup"] | components["schemas"]["CollaborationSetup"] | components["schemas"]["DiscussionSetup"] | components["schemas"]["InterviewSetup"] | components["schemas"]["SceneSetup"];
+        FormatSetup: components["schemas"]["ChorusSetup"] | components["schemas"]["CollaborationSetup"] | components["schemas"]["DiscussionSetup"] | components["schemas"]["InterviewSetup"] | components["schemas"]["SceneSetup"] | components["schemas"]["ScoreSetup"];
+        /** @description Words that fulfil a part of the goal, as the moderator quotes them. */
+        GoalEvidence: {
+            /**
+             * Format: uint8
+             * @description Which part, counted from 1.
+             */
+            part: number;
+            quote: string;
+        };
         Health: {
             status: string;
         };
@@ -1371,6 +1520,8 @@ export interface components {
             line: components["schemas"]["LineId"];
             /** @description The line itself. */
             said: string;
+            /** @description Whether somebody came in before its end: it is as it was heard. */
+            isCut?: boolean;
             question: string;
             /** @description The fixed head of the agent's request. */
             system: string;
@@ -1379,6 +1530,12 @@ export interface components {
         };
         /** @description One judgement. Fractions are kept as whole hundredths, so that a journal reads back exactly. */
         Judgement: {
+            /** @description The parts of the goal, named once. */
+            parts?: string[];
+            /** @description Words that were heard, and the part of the goal that they fulfil. */
+            evidence?: components["schemas"]["GoalEvidence"][];
+            /** @description What the moderator quoted and nobody was heard to say. */
+            refuted?: components["schemas"]["GoalEvidence"][];
             /**
              * Format: uint8
              * @description How far the scene is on its way to the goal, in percent.
@@ -1437,6 +1594,7 @@ export interface components {
          * @example response
          * @example comment
          * @example reply
+         * @example decision
          * @example speak
          * @example interrupt
          * @example react
@@ -1622,6 +1780,15 @@ export interface components {
             to?: components["schemas"]["AgentId"] | null;
             text: string;
         };
+        /** @description A score that can be played. */
+        OfferedScore: {
+            name: string;
+            /** @description Whether it is the house's own, and not one that comes along */
+            isOwn: boolean;
+            score: components["schemas"]["Score"];
+            /** @description As it is written */
+            text: string;
+        };
         /** @description What the moderator has to say about one character. */
         OnCharacter: {
             character: components["schemas"]["AgentId"];
@@ -1630,6 +1797,8 @@ export interface components {
             note?: string;
             /** @description How it strays from its own personality. */
             drift?: string;
+            /** @description Whether the last note to it was followed, where the moderator says so. */
+            followed?: boolean;
         };
         /** @enum {string} */
         OnOff: "on" | "off";
@@ -1655,6 +1824,8 @@ export interface components {
             endedAt: string | null;
             forkedFrom?: components["schemas"]["ForkedFrom"];
             cast: components["schemas"]["OutcomeAgent"][];
+            /** @description The people whose turn it is. */
+            awaits?: components["schemas"]["OutcomeAwaited"][];
             lines: components["schemas"]["OutcomeLine"][];
             costs: components["schemas"]["Costs"];
             errors: components["schemas"]["OutcomeError"][];
@@ -1666,6 +1837,15 @@ export interface components {
         OutcomeAgent: {
             name: components["schemas"]["AgentId"];
             model: components["schemas"]["ModelRef"];
+        };
+        /** @description A person whose turn it is. */
+        OutcomeAwaited: {
+            who: components["schemas"]["PersonId"];
+            /**
+             * Format: date-time
+             * @description When it goes on without them; left out while others are asked as well, and where it waits however long it takes.
+             */
+            until?: string;
         };
         /** @description A call that failed for good. */
         OutcomeError: {
@@ -1730,8 +1910,31 @@ export interface components {
         };
         /** @description What a participant is in the discussion. */
         ParticipantRole: ("manager" | "leader" | "specialist") | "user";
+        Patience: number | components["schemas"]["Unbounded"];
         /** @description A participant who is a person, by their name. */
         PersonId: string;
+        /** @description A person, and the character that they play: without `plays`, one of their own name. */
+        PersonOnStage: {
+            person: string;
+            plays?: string | null;
+        };
+        PlayRequest: {
+            /** @description What it is about */
+            message: string;
+            /** @description Who has the seats, by role; the score's own where a role is left out */
+            seats?: {
+                [key: string]: components["schemas"]["ScoreSeats"];
+            };
+            /** @default {} */
+            settings: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The score itself, as YAML or JSON, where the operator allows it
+             * @default null
+             */
+            score: unknown;
+        };
         PlayedCharacter: {
             id: components["schemas"]["AgentId"];
             name: string;
@@ -1765,6 +1968,7 @@ export interface components {
             currentRound: number;
             /** Format: uint32 */
             maxRounds: number;
+            closing?: components["schemas"]["DiscussionClosing"];
             participants: components["schemas"]["ProjectParticipant"][];
             /** Format: date-time */
             createdAt: string;
@@ -1785,10 +1989,13 @@ export interface components {
          * @example reply
          * @example contribute
          * @example discuss
+         * @example decide
          * @example explain
          * @example act
          * @example judge
          * @example remember
+         * @example play
+         * @example pick
          */
         Purpose: string;
         /** @description A line as agents are shown it. */
@@ -1817,6 +2024,8 @@ export interface components {
          * @example natural_end
          * @example max_beats_exceeded
          * @example stalled
+         * @example too_few
+         * @example bad_score
          */
         Reason: string;
         /** @description Another model for an agent. */
@@ -1827,7 +2036,7 @@ export interface components {
             isSmall?: boolean;
         };
         /** @description A record of a journal: an event with its place and time, told apart by `type`. What only one format decides has the format's name as its `type` and a `decision`. What a newer version wrote is passed on as it was recorded: pass over what you do not know. */
-        Record: components["schemas"]["RecordStarted"] | components["schemas"]["RecordForked"] | components["schemas"]["RecordResumed"] | components["schemas"]["RecordAsked"] | components["schemas"]["RecordAnswered"] | components["schemas"]["RecordAskFailed"] | components["schemas"]["RecordAskCut"] | components["schemas"]["RecordLineSpoken"] | components["schemas"]["RecordLineCut"] | components["schemas"]["RecordClipMade"] | components["schemas"]["RecordClipFailed"] | components["schemas"]["RecordNarrated"] | components["schemas"]["RecordNarrationFailed"] | components["schemas"]["RecordHumanSpoke"] | components["schemas"]["RecordEnded"] | components["schemas"]["ChorusDecision"] | components["schemas"]["CollaborationDecision"] | components["schemas"]["DiscussionDecision"] | components["schemas"]["SceneDecision"];
+        Record: components["schemas"]["RecordStarted"] | components["schemas"]["RecordForked"] | components["schemas"]["RecordResumed"] | components["schemas"]["RecordAsked"] | components["schemas"]["RecordAnswered"] | components["schemas"]["RecordAskFailed"] | components["schemas"]["RecordAskCut"] | components["schemas"]["RecordLineSpoken"] | components["schemas"]["RecordLineCut"] | components["schemas"]["RecordClipMade"] | components["schemas"]["RecordClipFailed"] | components["schemas"]["RecordNarrated"] | components["schemas"]["RecordNarrationFailed"] | components["schemas"]["RecordHumanSpoke"] | components["schemas"]["RecordEnded"] | components["schemas"]["ChorusDecision"] | components["schemas"]["CollaborationDecision"] | components["schemas"]["DiscussionDecision"] | components["schemas"]["SceneDecision"] | components["schemas"]["ScoreDecision"];
         /** @description The model replied; `text` is its reply as it came. */
         RecordAnswered: {
             seq: components["schemas"]["Seq"];
@@ -1929,6 +2138,11 @@ export interface components {
             who: components["schemas"]["PersonId"];
             text: string;
             origin?: components["schemas"]["Origin"];
+            /**
+             * @description The turn that the words answer, where the person plays a part: what they come to follows. Without it they
+             *     are a line of their own.
+             */
+            ask?: components["schemas"]["AskId"];
         };
         /** @description Somebody came into a line after these of its words. The line itself is kept whole. */
         RecordLineCut: {
@@ -2153,6 +2367,17 @@ export interface components {
             /** @description Who speaks; may be left out where only one person takes part */
             who?: string | null;
         };
+        /** @description What is between two. */
+        SceneBond: {
+            between: components["schemas"]["AgentId"][];
+            /**
+             * Format: int8
+             * @description From -100, hostile, to 100, close.
+             */
+            value: number;
+        };
+        /** @description A character that a model plays, by the name of its file, or one that a person plays. */
+        SceneCharacter: string | components["schemas"]["PersonOnStage"];
         SceneCosts: {
             /** Format: uint64 */
             totalTokens: number;
@@ -2165,7 +2390,7 @@ export interface components {
             byBeat: components["schemas"]["BeatCosts"][];
         };
         /** @description What only a scene decides. Beats are counted from 0. */
-        SceneDecision: components["schemas"]["SceneDecisionStayedSilent"] | components["schemas"]["SceneDecisionSalvaged"] | components["schemas"]["SceneDecisionReasked"] | components["schemas"]["SceneDecisionJudged"] | components["schemas"]["SceneDecisionUnjudged"] | components["schemas"]["SceneDecisionBeatEnded"] | components["schemas"]["SceneDecisionBeatBegun"] | components["schemas"]["SceneDecisionDirected"] | components["schemas"]["SceneDecisionConcluded"] | components["schemas"]["SceneDecisionRemembered"] | components["schemas"]["SceneDecisionNotRemembered"];
+        SceneDecision: components["schemas"]["SceneDecisionStayedSilent"] | components["schemas"]["SceneDecisionBid"] | components["schemas"]["SceneDecisionFloorGranted"] | components["schemas"]["SceneDecisionWaited"] | components["schemas"]["SceneDecisionSalvaged"] | components["schemas"]["SceneDecisionReasked"] | components["schemas"]["SceneDecisionJudged"] | components["schemas"]["SceneDecisionUnjudged"] | components["schemas"]["SceneDecisionBeatEnded"] | components["schemas"]["SceneDecisionBeatBegun"] | components["schemas"]["SceneDecisionDirected"] | components["schemas"]["SceneDecisionWaitBegun"] | components["schemas"]["SceneDecisionPassedOver"] | components["schemas"]["SceneDecisionConcluded"] | components["schemas"]["SceneDecisionRemembered"] | components["schemas"]["SceneDecisionNotRemembered"];
         SceneDecisionBeatBegun: {
             seq: components["schemas"]["Seq"];
             at: components["schemas"]["Timestamp"];
@@ -2194,6 +2419,19 @@ export interface components {
                 [key: string]: components["schemas"]["Mood"];
             };
         };
+        /** @description How much a character wants to speak in this beat, and whether it cuts in, where the floor is bid for. */
+        SceneDecisionBid: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "scene";
+            /** @constant */
+            decision: "bid";
+            ask: components["schemas"]["AskId"];
+            /** Format: uint8 */
+            want: number;
+            cutsIn?: boolean;
+        };
         SceneDecisionConcluded: {
             seq: components["schemas"]["Seq"];
             at: components["schemas"]["Timestamp"];
@@ -2214,6 +2452,18 @@ export interface components {
             decision: "directed";
             note?: components["schemas"]["SceneNote"];
             event?: string;
+        };
+        /** @description Everybody has answered: these may speak. */
+        SceneDecisionFloorGranted: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "scene";
+            /** @constant */
+            decision: "floor_granted";
+            /** Format: uint32 */
+            beat: number;
+            to: components["schemas"]["AgentId"][];
         };
         SceneDecisionJudged: {
             seq: components["schemas"]["Seq"];
@@ -2236,6 +2486,16 @@ export interface components {
             decision: "not_remembered";
             character: components["schemas"]["AgentId"];
             problem: string;
+        };
+        /** @description A person did not speak while they were waited for. To the others, their character says nothing. */
+        SceneDecisionPassedOver: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "scene";
+            /** @constant */
+            decision: "passed_over";
+            ask: components["schemas"]["AskId"];
         };
         /** @description A judgement could not be read, and is asked for once more. */
         SceneDecisionReasked: {
@@ -2296,6 +2556,34 @@ export interface components {
             standsIn?: components["schemas"]["AgentId"];
         };
         /**
+         * @description Everybody else has had their turn: from here on the beat waits for nobody but the people who play these. Where
+         *     there are none, it waits no more.
+         */
+        SceneDecisionWaitBegun: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "scene";
+            /** @constant */
+            decision: "wait_begun";
+            characters: components["schemas"]["AgentId"][];
+            /**
+             * Format: uint32
+             * @description For so long; without a number however long it takes.
+             */
+            seconds?: number;
+        };
+        /** @description A character wanted to speak, and others did: nothing of it was said. */
+        SceneDecisionWaited: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "scene";
+            /** @constant */
+            decision: "waited";
+            ask: components["schemas"]["AskId"];
+        };
+        /**
          * @description What the participants of a scene are told, and what the moderator is asked for. A journal that names no edition has
          *     the first, so that what was sent then can still be shown as it was sent, and the scene goes on as it began.
          */
@@ -2309,6 +2597,13 @@ export interface components {
         };
         /** @description From the moderator (`auto`), none (`off`), or these. */
         SceneEvents: components["schemas"]["EventSource"] | boolean | components["schemas"]["Scheduled"][];
+        /** @description How characters feel, and what is between them, at one moment. What is nothing is left out. */
+        SceneFeelings: {
+            moods?: {
+                [key: string]: components["schemas"]["Mood"];
+            };
+            relations?: components["schemas"]["SceneBond"][];
+        };
         /**
          * @description A scene file, and its characters where they are not the house's own. The process that plays it reads the
          *     fields: they are listed here for those who write one, and a test beside the reader holds this list to it.
@@ -2322,13 +2617,18 @@ export interface components {
              */
             prompt: string;
             /**
-             * @description Two to five, by the names of their files
+             * @description Two to five, by the names of their files, or as people who play them
              * @example [
              *       "alice",
              *       "bob"
              *     ]
              */
-            characters: string[];
+            characters: components["schemas"]["SceneCharacter"][];
+            /**
+             * @description For how many seconds a person is waited for when everybody else has had their turn; 120 if left out, and with 0
+             *     or `none` however long it takes
+             */
+            patience?: components["schemas"]["Patience"] | null;
             /** @description Who plays the first beat alone */
             initialSpeaker?: string | null;
             /**
@@ -2569,7 +2869,7 @@ export interface components {
             setting?: string;
             /** @description The voice profile of the narrator who reads what happens and what can be seen, where there is one. */
             narrator?: string;
-            /** @description The language that the characters speak. */
+            /** @description The language that the characters speak: a code, or in words. */
             language?: string;
             /** @description Who plays the first beat alone; without one, everybody plays it. */
             initialSpeaker?: components["schemas"]["AgentId"];
@@ -2594,15 +2894,20 @@ export interface components {
             names?: {
                 [key: string]: string;
             };
+            /**
+             * Format: uint32
+             * @description For how many seconds a person is waited for when everybody else has had their turn; without a number, however
+             *     long they take. Who plays which character, the cast says.
+             */
+            patience?: number;
             /** @description What each character remembers of earlier scenes: part of its fixed head. */
             memories?: {
                 [key: string]: string[];
             };
-            /**
-             * @description Which edition of the prompts it is played with.
-             * @default first
-             */
-            edition: components["schemas"]["SceneEdition"];
+            /** @description Which edition of the prompts it is played with. */
+            edition?: components["schemas"]["SceneEdition"];
+            /** @description What they feel when the scene begins: what earlier scenes have left. */
+            feelings?: components["schemas"]["SceneFeelings"];
         };
         /** @description What the transcript of a scene shows. */
         SceneTranscriptForm: "plain" | "full";
@@ -2610,6 +2915,331 @@ export interface components {
             /** Format: uint32 */
             beat: number;
             text: string;
+        };
+        /** @description A format in words: who speaks when, what they see, what they answer with, when it is over. */
+        Score: {
+            name: string;
+            /** @default  */
+            about: string;
+            roles: components["schemas"]["ScoreRole"][];
+            settings?: components["schemas"]["ScoreSetting"][];
+            phases: components["schemas"]["ScorePhase"][];
+            /** @description What comes out at the end, by name. */
+            results?: components["schemas"]["ScoreYield"][];
+        };
+        /** @description What a session can come to, at most. */
+        ScoreBound: {
+            /**
+             * Format: uint64
+             * @description Turns of agents; each is asked for at most twice.
+             */
+            turns: number;
+            /** Format: uint64 */
+            asks: number;
+            /** Format: uint64 */
+            tokens: number;
+            /** @description `null` when the price of a model is not known. */
+            usd: components["schemas"]["Money"] | null;
+            /** @description In the order in which they are played first. */
+            phases: components["schemas"]["ScorePhaseBound"][];
+        };
+        /** @description `turn` counts the phases as they are played, from 1. */
+        ScoreDecision: components["schemas"]["ScoreDecisionPhaseBegun"] | components["schemas"]["ScoreDecisionPicked"] | components["schemas"]["ScoreDecisionReasked"] | components["schemas"]["ScoreDecisionPlayed"] | components["schemas"]["ScoreDecisionSeatFailed"] | components["schemas"]["ScoreDecisionTooFew"] | components["schemas"]["ScoreDecisionNoted"] | components["schemas"]["ScoreDecisionBroken"] | components["schemas"]["ScoreDecisionAwaited"] | components["schemas"]["ScoreDecisionConcluded"];
+        /** @description A person is waited for from here on, or nobody any more. */
+        ScoreDecisionAwaited: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "awaited";
+            who?: string;
+        };
+        /** @description An expression could not be worked out. */
+        ScoreDecisionBroken: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "broken";
+            part: string;
+            problem: string;
+        };
+        /** @description All phases are played. */
+        ScoreDecisionConcluded: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "concluded";
+            results: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description Somebody outside tells a seat, or all, something before their next turns. */
+        ScoreDecisionNoted: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "noted";
+            to?: components["schemas"]["AgentId"];
+            text: string;
+        };
+        /** @description A phase begins, for these seats. The first begins with the session. */
+        ScoreDecisionPhaseBegun: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "phase_begun";
+            /** Format: uint32 */
+            turn: number;
+            phase: string;
+            /** @description How often the repeats around it have gone round, the outermost first. */
+            rounds?: number[];
+            seats: string[];
+            /** @description Who chooses one of them, where one is chosen. */
+            by?: string;
+        };
+        /** @description This seat speaks in the phase. */
+        ScoreDecisionPicked: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "picked";
+            /** Format: uint32 */
+            turn: number;
+            seat: string;
+            /** @description Why the seat was drawn and not chosen. */
+            problem?: string;
+        };
+        /** @description A seat had its turn. The line before this, if any, is what was heard of it. */
+        ScoreDecisionPlayed: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "played";
+            /** Format: uint32 */
+            turn: number;
+            seat: string;
+            reply?: unknown;
+            /** @description Nobody hears of it. */
+            silent?: boolean;
+        };
+        /** @description A reply could not be used, and the seat is asked once more, told why. */
+        ScoreDecisionReasked: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "reasked";
+            ask: components["schemas"]["AskId"];
+            problem: string;
+        };
+        /** @description A seat is left out of the phase. */
+        ScoreDecisionSeatFailed: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "seat_failed";
+            /** Format: uint32 */
+            turn: number;
+            seat: string;
+            /** @description What became of the call; `None` when it brought replies that cannot be used. */
+            kind?: components["schemas"]["FailureKind"];
+            message: string;
+        };
+        /** @description Fewer seats of a role are left than it has at least. */
+        ScoreDecisionTooFew: {
+            seq: components["schemas"]["Seq"];
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            type: "score";
+            /** @constant */
+            decision: "too_few";
+            /** Format: uint32 */
+            turn: number;
+            role: string;
+        };
+        /** @description What a field of a reply can be. */
+        ScoreForm: ("text" | "yes_no") | {
+            number: {
+                /** Format: double */
+                least: number;
+                /** Format: double */
+                most: number;
+            };
+        } | {
+            one_of: components["schemas"]["ScoreOf"];
+        } | {
+            order: components["schemas"]["ScoreOf"];
+        } | {
+            list: {
+                of: components["schemas"]["ScoreForm"];
+                /** Format: uint32 */
+                at_most: number;
+            };
+        };
+        /** @description What can be chosen from. */
+        ScoreOf: {
+            words: string[];
+        } | {
+            phase: string;
+        } | {
+            role: string;
+        };
+        ScorePhase: {
+            turn: components["schemas"]["ScoreTurn"];
+        } | {
+            repeat: components["schemas"]["ScoreRepeat"];
+        };
+        /** @description What a phase can come to. */
+        ScorePhaseBound: {
+            phase: string;
+            /**
+             * Format: uint64
+             * @description How often it is played.
+             */
+            times: number;
+            /** @description Those who speak in it. */
+            seats: string[];
+            /** Format: uint64 */
+            turns: number;
+            /** Format: uint64 */
+            asks: number;
+        };
+        /** @description Something that is wrong with a score. */
+        ScoreProblem: {
+            /**
+             * Format: uint32
+             * @description From 1, where the text is known.
+             */
+            line?: number;
+            phase?: string;
+            message: string;
+        };
+        /** @description Phases that are gone through again. */
+        ScoreRepeat: {
+            atMost: components["schemas"]["ScoreTimes"];
+            /** @description An expression: once it holds at the end of a round, that was the last. */
+            until?: string;
+            phases: components["schemas"]["ScorePhase"][];
+        };
+        ScoreReplyField: {
+            name: string;
+            form: components["schemas"]["ScoreForm"];
+        };
+        /** @description A part that seats play. */
+        ScoreRole: {
+            name: string;
+            /** Format: uint32 */
+            least: number;
+            /** Format: uint32 */
+            most: number;
+            /** @description Who has its seats when nobody else is named. */
+            default?: string[];
+            /** @description Whether people have its seats. */
+            isPerson?: boolean;
+            /** @description Who somebody is in this part. */
+            persona?: string;
+        };
+        /** @description Somebody's place in a score. */
+        ScoreSeat: {
+            /** @description The name of an agent or a person of the cast. */
+            name: string;
+            role: string;
+        };
+        /** @description One agent or several. */
+        ScoreSeats: string | string[];
+        /** @description What was said in a phase, or some of it. */
+        ScoreSeen: {
+            phase: string;
+            /** @description An expression that holds for the lines that are shown. */
+            where?: string;
+            /** Format: uint32 */
+            atMost?: number;
+            /** @description Whether those of more than `at_most` are drawn. Otherwise they are the newest. */
+            drawn?: boolean;
+        };
+        /** @description What a seat is shown in a phase of what was said before. */
+        ScoreSees: "all" | {
+            these: components["schemas"]["ScoreSeen"][];
+        };
+        /** @description Something that can be set for a session, with what it is otherwise. */
+        ScoreSetting: {
+            name: string;
+            /** @description A number, a text, or yes and no. What it is set to has the same type. */
+            default: unknown;
+        };
+        ScoreSetup: {
+            /** @constant */
+            name: "score";
+            /** @description The score as it was when the session began. */
+            score: components["schemas"]["Score"];
+            message: string;
+            /** @description What is set otherwise than the score has it. */
+            values?: {
+                [key: string]: unknown;
+            };
+            /** @description By their numbers, those of a role side by side. */
+            seats: components["schemas"]["ScoreSeat"][];
+        };
+        /** @description How often: a number, or the setting that says it. */
+        ScoreTimes: number | string;
+        /** @description A phase in which seats speak. */
+        ScoreTurn: {
+            name: string;
+            who: components["schemas"]["ScoreWho"][];
+            oneByOne?: boolean;
+            /** @default all */
+            sees: components["schemas"]["ScoreSees"];
+            /** @description What is seen is shown under letters, in an order drawn for each seat. */
+            blind?: boolean;
+            /** @description The form of the reply; plain text without any. */
+            reply?: components["schemas"]["ScoreReplyField"][];
+            /** @description A template of what is heard of a reply that has a form. An empty one is heard by nobody. */
+            line?: string;
+            /** @description The field of the reply that says whom the line is for. */
+            to?: string;
+            prompt?: string;
+        };
+        /** @description Some of those who speak in a phase. */
+        ScoreWho: {
+            role: {
+                role: string;
+                if?: string;
+            };
+        } | {
+            pick: {
+                by: string;
+                from: string[];
+                /**
+                 * @description Whether whoever spoke last may be chosen.
+                 * @default true
+                 */
+                again: boolean;
+                prompt?: string;
+            };
+        };
+        /** @description Something that comes out of a score. */
+        ScoreYield: {
+            name: string;
+            value: string;
+        };
+        Scores: {
+            scores: components["schemas"]["OfferedScore"][];
         };
         SentMessage: {
             /** @description `system`, `user` or `assistant` */
@@ -2707,6 +3337,8 @@ export interface components {
         Slot: {
             slotId: components["schemas"]["SlotId"];
             agentId: components["schemas"]["AgentId"];
+            /** @description What the others call it; without one, by its slot. */
+            name?: string;
         };
         /** @description What went wrong in a slot: a failed call by its kind, `malformed_reply`, or `tts_error`. */
         SlotError: {
@@ -2729,6 +3361,8 @@ export interface components {
             agentId: string;
             /** @description Who it is in this slot, instead of who the configuration says. */
             persona?: string | null;
+            /** @description What the others call it. */
+            name?: string | null;
             /** @description The voice profile that it speaks with, instead of its own choice. */
             voice?: string | null;
         };
@@ -2773,6 +3407,63 @@ export interface components {
             sessionId: components["schemas"]["SessionId"];
             reason: components["schemas"]["Reason"];
         };
+        Story: {
+            story: string;
+            /** @description The oldest first. */
+            scenes: components["schemas"]["StoryScene"][];
+            /** @description What everybody would bring into a scene that began now. */
+            now: components["schemas"]["StoryStanding"];
+        };
+        StoryBond: {
+            between: components["schemas"]["AgentId"][];
+            names: string[];
+            word: string;
+            /**
+             * Format: int8
+             * @description From -100, hostile, to 100, close.
+             */
+            value: number;
+        };
+        StoryMemory: {
+            character: components["schemas"]["AgentId"];
+            name: string;
+            seq: components["schemas"]["Seq"];
+            text: string;
+        };
+        /** @description A mood, or what a tone says of one. */
+        StoryMood: {
+            character: components["schemas"]["AgentId"];
+            name: string;
+            word: string;
+            /**
+             * Format: int16
+             * @description From unpleasant to pleasant, −1000 to 1000.
+             */
+            valence: number;
+            /**
+             * Format: int16
+             * @description From still to stirred, 0 to 1000.
+             */
+            arousal: number;
+        };
+        StoryScene: {
+            sessionId: components["schemas"]["SessionId"];
+            scene: string;
+            /** Format: date-time */
+            endedAt: string;
+            /** @description `null` while it goes on. */
+            reason: components["schemas"]["Reason"] | null;
+            /** @description What its characters felt when it began. */
+            began: components["schemas"]["StoryStanding"];
+            /** @description What they felt when it was over. */
+            ended: components["schemas"]["StoryStanding"];
+            memories: components["schemas"]["StoryMemory"][];
+        };
+        /** @description How everybody feels, and who feels what for whom. */
+        StoryStanding: {
+            moods: components["schemas"]["StoryMood"][];
+            relationships: components["schemas"]["StoryBond"][];
+        };
         /** @description A switch, as a word or as true and false. */
         Switch: components["schemas"]["OnOff"] | boolean;
         /** @description Whom something in a room is for. */
@@ -2797,6 +3488,8 @@ export interface components {
             speaker: string;
             /** @description The record of the journal that closes the turn. */
             seq: components["schemas"]["Seq"];
+            /** @description What the line is, where it is no turn like the others: the decision. */
+            kind?: components["schemas"]["LineKind"];
             userId?: string;
             organizationId?: string;
             idempotencyKey?: string;
@@ -2806,6 +3499,8 @@ export interface components {
             repairs?: components["schemas"]["Repair"][];
             failure?: components["schemas"]["TurnFailure"];
         };
+        /** @enum {string} */
+        Unbounded: "none";
         /** @description Tokens of one or several calls. */
         Usage: {
             /**
@@ -3254,6 +3949,7 @@ export interface operations {
                 content: {
                     "audio/wav": components["schemas"]["Bytes"];
                     "application/json": components["schemas"]["Manifest"];
+                    "text/markdown": string;
                 };
             };
             /** @description A part of it */
@@ -3833,6 +4529,123 @@ export interface operations {
             };
         };
     };
+    listScores: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scores"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    checkScore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckScoreRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckedScore"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    playScore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlayRequest"];
+            };
+        };
+        responses: {
+            /** @description It plays: `/v1/sessions/{id}/events` shows it live */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+            /** @description `INVALID_CONFIG` names everything that is wrong with a score that was sent */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     listSessions: {
         parameters: {
             query?: {
@@ -4131,6 +4944,45 @@ export interface operations {
             };
         };
     };
+    readResult: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The finished work, to be saved */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+            /** @description `NOT_FOUND` where the session made none, or has not finished it */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     resumeSession: {
         parameters: {
             query?: never;
@@ -4366,6 +5218,46 @@ export interface operations {
                     "application/json": components["schemas"]["Begun"];
                 };
             };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    showStory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As scene files name it */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The scenes that somebody remembers, the oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Story"];
+                };
+            };
+            /** @description `NOT_FOUND` where nobody remembers anything of it */
             "4XX": {
                 headers: {
                     [name: string]: unknown;

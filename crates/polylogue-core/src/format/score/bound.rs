@@ -190,8 +190,8 @@ impl Rehearsal {
 
     fn take(&mut self, events: Vec<Event>) {
         for event in events {
-            if let Some(super::Decision::Broken { at, problem }) = event.decided() {
-                self.faulty.push((at.clone(), 1, problem.clone()));
+            if let Some(super::Decision::Broken { part, problem }) = event.decided() {
+                self.faulty.push((part.clone(), 1, problem.clone()));
             }
             if let Event::Ended { reason, .. } = &event
                 && *reason != Reason::COMPLETED

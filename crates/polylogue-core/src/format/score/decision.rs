@@ -69,7 +69,7 @@ pub enum Decision {
         text: Arc<str>,
     },
     /// An expression could not be worked out.
-    Broken { at: String, problem: String },
+    Broken { part: String, problem: String },
     /// A person is waited for from here on, or nobody any more.
     Awaited {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,9 @@ impl Decided for Decision {
             Decision::Picked { seat, problem: Some(problem), .. } => {
                 Some(Remark::warning(format!("nobody was chosen, so `{seat}` is drawn: {problem}")))
             }
-            Decision::Broken { at, problem } => Some(Remark::warning(format!("the score breaks at {at}: {problem}"))),
+            Decision::Broken { part, problem } => {
+                Some(Remark::warning(format!("the score breaks at {part}: {problem}")))
+            }
             _ => None,
         }
     }

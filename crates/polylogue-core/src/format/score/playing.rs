@@ -331,7 +331,7 @@ impl Playing {
     }
 
     pub(super) fn broken(&self, faulty: &Faulty) -> Decision {
-        Decision::Broken { at: self.named(&faulty.part), problem: faulty.problem.clone() }
+        Decision::Broken { part: self.named(&faulty.part), problem: faulty.problem.clone() }
     }
 
     /// A part of the score as its file has it.
@@ -476,8 +476,8 @@ impl Playing {
                 self.why = Some(format!("Too few of `{role}` are left in `{phase}`.").into());
                 self.over = Some(reason::TOO_FEW);
             }
-            Decision::Broken { at, problem } => {
-                self.why = Some(format!("The score cannot go on: {at}: {problem}.").into());
+            Decision::Broken { part, problem } => {
+                self.why = Some(format!("The score cannot go on: {part}: {problem}.").into());
                 self.over = Some(reason::BAD_SCORE);
             }
             Decision::Concluded { results } => {

@@ -132,8 +132,7 @@ struct Create {
     #[schemars(range(min = 1, max = 1000))]
     max_rounds: Option<u32>,
     /// `decision`: after the rounds the leader, else the manager, else the last agent states what was decided
-    #[serde(default)]
-    closing: Closing,
+    closing: Option<Closing>,
 }
 
 /// Begin a discussion
@@ -152,6 +151,7 @@ async fn create(
 ) -> Result<(StatusCode, Json<DiscussionState>), Refusal> {
     let key = key(&headers)?;
     let Create { title, topic, participants, max_rounds, closing } = create;
+    let closing = closing.unwrap_or_default();
     let request = DiscussionRequest { title, topic, participants, max_rounds, closing };
     let mut setup = app.house.setup(Request::new(request)).await?;
     if let (Some(key), Some(settings)) = (key, setup.format.settings_mut::<Settings>()) {
