@@ -42,7 +42,7 @@ impl Language {
         // Scripts without spaces write more to it: 日本語で.
         let is_called =
             |name: &&str| words.iter().any(|word| word == name || (!name.is_ascii() && word.starts_with(name)));
-        KNOWN.iter().position(|known| known.names.iter().any(|name| is_called(&name))).map(|at| Language(at as u8))
+        KNOWN.iter().position(|known| known.names.iter().any(is_called)).map(|at| Language(at as u8))
     }
 
     /// What somebody calls a language, in English words: its name where it is known, else as it was written.

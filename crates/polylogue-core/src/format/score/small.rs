@@ -128,21 +128,21 @@ fn steps(least: f64, most: f64) -> Vec<serde_json::Number> {
 }
 
 /// An order of which the first two are chosen, one after the other; the rest stay as they are.
-fn first_two(field: &std::borrow::Cow<'static, str>, of: &[String]) -> Vec<Pick> {
+fn first_two(field: &str, of: &[String]) -> Vec<Pick> {
     let without = |word: &String, of: &[String]| of.iter().filter(|other| *other != word).cloned().collect::<Vec<_>>();
     let whole = |first: &String, second: &String| {
         let rest = without(second, &without(first, of));
         let order: Vec<String> = [first.clone(), second.clone()].into_iter().chain(rest).collect();
-        Part::Given { field: field.clone(), value: order.into() }
+        Part::Given { field: field.to_owned().into(), value: order.into() }
     };
     let first = |first: &String| {
         let others = without(first, of);
         if others.is_empty() {
             let value = vec![first.clone()].into();
-            return Pick::new(first.as_str(), ()).then(vec![Part::Given { field: field.clone(), value }]);
+            return Pick::new(first.as_str(), ()).then(vec![Part::Given { field: field.to_owned().into(), value }]);
         }
         let second = |second: &String| Pick::new(second.as_str(), ()).then(vec![whole(first, second)]);
-        let next = Choice::new(field.clone(), others.iter().map(second).collect()).judged().asked("And the next?");
+        let next = Choice::new(field.to_owned(), others.iter().map(second).collect()).judged().asked("And the next?");
         Pick::new(first.as_str(), ()).then(vec![Part::Choice(next)])
     };
     of.iter().map(first).collect()

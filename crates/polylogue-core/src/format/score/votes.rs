@@ -149,9 +149,9 @@ mod tests {
         for (expression, value) in [
             (
                 "vote | borda('ranking')",
-                r#"[{"name": "ben", "points": 4}, {"name": "cem", "points": 3}, {"name": "ann", "points": 2}]"#,
+                "[{'name': 'ben', 'points': 4}, {'name': 'cem', 'points': 3}, {'name': 'ann', 'points': 2}]",
             ),
-            ("vote | tally('agree') | first", r#"{"value": true, "count": 2}"#),
+            ("vote | tally('agree') | first", "{'value': True, 'count': 2}"),
             ("(vote | tally('ranking') | first).count", "2"),
             ("vote | all('agree')", "false"),
             ("vote | any('agree')", "true"),

@@ -91,12 +91,12 @@ fn sex(name: &str, small: &str, language: Language) -> Option<Sex> {
     }
     let own = words::of(language);
     let lead: String = small.lines().filter(|line| !line.trim().is_empty()).take(2).collect::<Vec<_>>().join("\n");
-    let (women, men) = (score(&lead, small, &own, Sex::Woman), score(&lead, small, &own, Sex::Man));
+    let (women, men) = (score(&lead, small, own, Sex::Woman), score(&lead, small, own, Sex::Man));
     if women != men {
         return Some(if women > men { Sex::Woman } else { Sex::Man });
     }
     let called = |names: &[&str]| split(&name).any(|word| names.contains(&word));
-    let ends = |endings: &[&str]| name.chars().any(|c| !c.is_ascii()) && endings.iter().any(|end| name.ends_with(end));
+    let ends = |endings: &[&str]| !name.is_ascii() && endings.iter().any(|end| name.ends_with(end));
     if called(NAMES.0) || ends(words::NAME_ENDINGS.0) {
         Some(Sex::Woman)
     } else if called(NAMES.1) || ends(words::NAME_ENDINGS.1) {

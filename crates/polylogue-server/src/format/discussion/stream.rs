@@ -56,7 +56,7 @@ pub(super) fn discussion(app: &App, session: SessionId, before: Seq, heard: Seq)
                     records = stream::empty().boxed();
                 }
                 let taken = changes.into_iter().find_map(|change| match change {
-                    DiscussionChange::Logged(row) => Some(DiscussionEntry::of(session, row)),
+                    DiscussionChange::Logged(row) => Some(DiscussionEntry::of(session, *row)),
                     _ => None,
                 });
                 let Some(entry) = taken.filter(|_| record.seq > heard) else { continue };

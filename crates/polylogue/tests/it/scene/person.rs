@@ -66,7 +66,7 @@ impl Actor {
     }
 
     /// Nothing is typed any more.
-    fn to_the_end(self) -> Run {
+    fn finish(self) -> Run {
         let Actor { mut child, input, mut records, output } = self;
         drop(input);
         records.extend(output);
@@ -103,7 +103,7 @@ fn a_person_plays_with_lines_from_another_program() {
     // An empty line says nothing.
     actor.types("");
     actor.until(|record| waits(record) || record["decision"] == "beat_begun" && record["beat"] == 2);
-    let run = actor.to_the_end();
+    let run = actor.finish();
     assert_eq!((run.status, run.reason()), (0, "goal_achieved"), "{:?}", run.lines.last());
     // Whoever is quicker comes first.
     let mine = run.said().iter().position(|line| line == "bob (speak): Look, I can explain.").unwrap();
@@ -164,7 +164,7 @@ fn killed_while_a_person_is_waited_for() {
     resumed.types("It was the train.");
     let beat = resumed.until(|record| record["decision"] == "beat_ended");
     assert_eq!(beat["spoke"], json!(["alice", "bob"]));
-    let run = resumed.to_the_end();
+    let run = resumed.finish();
     assert_eq!((run.status, run.reason()), (0, "goal_achieved"));
     for beat in 0..4 {
         let records = theatre.folder.run(&["sessions", "replay", &session]).lines;

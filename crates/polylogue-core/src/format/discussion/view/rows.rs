@@ -27,7 +27,7 @@ pub enum DiscussionChange {
         participants: Vec<ParticipantRow>,
     },
     /// A turn was taken.
-    Logged(LogRow),
+    Logged(Box<LogRow>),
     /// It is this turn now.
     Turned {
         index: u32,
@@ -202,7 +202,7 @@ pub fn discussion_changes<R: Borrow<Record>>(session: SessionId, records: &[R]) 
                     let closed = std::mem::take(&mut open);
                     let metadata = Metadata { speaker, seq: *seq, failure: failure.clone(), ..closed };
                     let content = std::mem::take(&mut content);
-                    changes.push(DiscussionChange::Logged(LogRow::of(session, turn, content, metadata, *at)));
+                    changes.push(DiscussionChange::Logged(Box::new(LogRow::of(session, turn, content, metadata, *at))));
                     changes.push(match (next, closes) {
                         (Some(Turn { index, round, .. }), _) => {
                             DiscussionChange::Turned { index: *index, round: *round, at: *at }
@@ -219,7 +219,7 @@ pub fn discussion_changes<R: Borrow<Record>>(session: SessionId, records: &[R]) 
                     let (closed, kind) = (std::mem::take(&mut open), Some(kind::DECISION));
                     let metadata = Metadata { speaker, seq: *seq, kind, failure: failure.clone(), ..closed };
                     let content = std::mem::take(&mut content);
-                    changes.push(DiscussionChange::Logged(LogRow::of(session, turn, content, metadata, *at)));
+                    changes.push(DiscussionChange::Logged(Box::new(LogRow::of(session, turn, content, metadata, *at))));
                     changes.push(DiscussionChange::Stands { status: DiscussionStatus::Completed, at: *at });
                 }
                 Some(Decision::Noted { .. } | Decision::Reasked { .. }) | None => {}

@@ -147,7 +147,7 @@ impl DiscussionState {
                 if row.metadata.kind.is_none() {
                     *self.counts.entry(row.metadata.speaker.clone()).or_default() += 1;
                 }
-                self.entries.push(DiscussionEntry::of(project.id, row));
+                self.entries.push(DiscussionEntry::of(project.id, *row));
             }
             DiscussionChange::Turned { index, round, at } => {
                 touch(at);

@@ -258,21 +258,18 @@ impl Reader {
             .map(node, "a phase")
             .to_vec()
             .try_into()
-            .or_else(|fields: Vec<(Key, Node)>| {
-                match fields.first() {
-                    Some((key, Node { content: Content::Nothing, .. })) => {
-                        let line = fields.get(1).map_or(key.line, |(next, _)| next.line);
-                        self.wrong(
-                            line,
-                            format!("what belongs to `{}` stands further to the right than its name", key.name),
-                        );
-                    }
-                    Some((key, _)) => {
-                        self.wrong(key.line, "a phase is one name with what belongs to it: begin each with a `-`");
-                    }
-                    None => {}
+            .map_err(|fields: Vec<(Key, Node)>| match fields.first() {
+                Some((key, Node { content: Content::Nothing, .. })) => {
+                    let line = fields.get(1).map_or(key.line, |(next, _)| next.line);
+                    self.wrong(
+                        line,
+                        format!("what belongs to `{}` stands further to the right than its name", key.name),
+                    );
                 }
-                Err(())
+                Some((key, _)) => {
+                    self.wrong(key.line, "a phase is one name with what belongs to it: begin each with a `-`");
+                }
+                None => {}
             })
             .ok()?;
         if *key.name == *"repeat" {
