@@ -63,7 +63,7 @@ impl Guide {
         if let Some(place) = artifacts::place(&self.artifacts, conversation.stage().setup().id, has_files) {
             output::line(style.remark(&format!("files: {place}")));
             if projection::result(conversation).is_some() {
-                output::line(style.remark(&format!("the result is in {place}/{RESULT_FILE}")));
+                output::line(style.remark(&format!("the result is {RESULT_FILE} there")));
             }
         }
         let complete = |command: &String| {

@@ -45,7 +45,7 @@ impl Rest {
 pub(super) fn pause_ms(before: Said<'_>, rest: Rest, next: Said<'_>) -> u64 {
     let mut pause = ending_ms(before.words);
     if before.is_narrator || next.is_narrator {
-        // A narrator stands beside the scene: a breath before and after.
+        // A narrator stands beside what is said: a breath before and after.
         pause = pause.max(600);
     } else {
         if before.name == next.name {

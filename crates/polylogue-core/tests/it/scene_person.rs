@@ -309,10 +309,10 @@ fn a_scene_needs_a_model_and_people_who_are_there() {
 #[test]
 fn a_model_that_takes_the_part_over_is_told_what_the_person_did() {
     let mut begun = Play::start(with_people(&["alice", "bob"], &["bob"], 4)).unwrap();
-    for beat in 0..2 {
+    for written in &WRITTEN[..2] {
         let ask = begun.begin().remove(0);
         begun.answer(&ask, &acts(&ask));
-        begun.give(said("you", WRITTEN[beat].0)).unwrap();
+        begun.give(said("you", written.0)).unwrap();
         let judge = begun.begin().remove(0);
         begun.answer(&judge, &judged(0.1, ""));
     }

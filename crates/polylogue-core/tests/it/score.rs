@@ -73,7 +73,9 @@ fn value(shape: &Shape, words: &str) -> Value {
     }
 }
 
-const FEWEST: [(&str, &[(&str, &[&str])]); 9] = [
+type Seats = &'static [(&'static str, &'static [&'static str])];
+
+const FEWEST: [(&str, Seats); 9] = [
     ("brainstorm", &[("thinker", &["ann", "ben", "cem"])]),
     ("council", &[("member", &["ann", "ben", "cem"]), ("chair", &["chair"])]),
     ("debate", &[("pro", &["pro"]), ("con", &["con"]), ("jury", &["ann", "ben"])]),

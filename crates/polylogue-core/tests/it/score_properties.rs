@@ -172,7 +172,8 @@ fn is_blind(phase: &polylogue_core::format::score::Phase, ask: &Ask) -> bool {
 
 #[test]
 fn it_goes_on_from_every_record() {
-    let cases: [(&str, &[(&str, &[&str])]); 3] = [
+    type Seats = &'static [(&'static str, &'static [&'static str])];
+    let cases: [(&str, Seats); 3] = [
         ("council", &[("member", &["ann", "ben", "cem"]), ("chair", &["chair"])]),
         ("debate", &[("pro", &["pro"]), ("con", &["con"]), ("jury", &["ann", "ben"])]),
         ("panel", &[("host", &["host"]), ("guest", &["ann", "ben", "cem"])]),

@@ -137,7 +137,8 @@ async fn who_is_gone_is_passed_over_once() {
     // The next wait is another one.
     assert_eq!(here.hub.pass_over(id, awaited).await, Ok(()));
     assert_eq!(here.hub.pass_over(id, Awaited::patiently(you())).await, Ok(()));
-    (here.hub.wait(id).await.unwrap(), there.hub.wait(id).await.unwrap());
+    here.hub.wait(id).await.unwrap();
+    there.hub.wait(id).await.unwrap();
     assert_eq!(passed_over(&here, id).await, 1);
 }
 

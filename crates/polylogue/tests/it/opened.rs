@@ -7,14 +7,16 @@ use crate::{folder::Folder, server::Server};
 /// A folder with an agent that a script plays, and a program that puts down that it was started.
 fn folder(server: &str) -> Folder {
     let folder = Folder::new();
-    let touch = "touch started; echo '{\\\"text\\\": \\\"I ran.\\\"}'";
     folder.write(
         "polylogue.toml",
         &format!(
             "{server}\n[agents.ann]\nmodel = \"script/replies.yaml\"\n[scene]\nmoderator = \"script/replies.yaml\"\n\
-             [commands.coder]\nprogram = \"sh\"\nargs = [\"-c\", \"{touch}\"]\n"
+             [commands.coder]\nprogram = \"sh\"\nargs = [\"coder.sh\"]\n"
         ),
     );
+    folder.write("coder.sh", "touch started; cat coder.json");
+    let said = json!({"text": "I ran.", "voice_profile": "dry_precise"});
+    folder.write("coder.json", &json!({"text": said.to_string()}).to_string());
     folder.write("replies.yaml", "replies: [{reply: {text: Well., voice_profile: dry_precise}}]");
     folder
 }

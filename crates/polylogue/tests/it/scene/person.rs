@@ -20,7 +20,7 @@ const REPLIES: &str = r#"  - {agent: alice, turn: 0, reply: '[TONE: cold] "You a
   - {agent: alice, turn: 1, reply: '[TO: Bob, TONE: tender] "Was it the train?"'}
   - {agent: alice, turn: 2, reply: '[SILENT]'}
   - {agent: alice, turn: 3, reply: '[TONE: warm] "All right, then."'}
-  - {agent: moderator, turn: 3, reply: {progress: 1, goalReached: true, naturalEnd: true}}
+  - {agent: moderator, turn: 3, reply: {evidence: [{part: 1, line: "All right, then."}], progress: 1, goalReached: true, naturalEnd: true}}
 "#;
 
 fn theatre(more: &str) -> Theatre {
