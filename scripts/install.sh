@@ -212,12 +212,6 @@ use_wide_instructions() {
   export GGML_AVX512=ON
   [[ "$flags" != *" avx512_vnni "* ]] || export GGML_AVX512_VNNI=ON
   [[ "$flags" != *" avx512vbmi "* ]] || export GGML_AVX512_VBMI=ON
-  [[ "$flags" == *" avx512_vnni "* && "$flags" == *" amx_tile "* && "$flags" == *" amx_int8 "* ]] || return 0
-  # Tiles: several asks at once cost little more than one. Older compilers do not know them.
-  printf 'int main(void) { return 0; }' | cc -mamx-tile -mamx-int8 -x c -fsyntax-only - 2>/dev/null || return 0
-  export GGML_AMX_TILE=ON GGML_AMX_INT8=ON
-  # The header of GCC before 14 hides from the compiler that a tile's shape is read, and the shape would be optimised away.
-  export CXXFLAGS="${CXXFLAGS:-} -fno-tree-dse -fno-dse"
 }
 
 # What the embedded model's file is fetched with.
