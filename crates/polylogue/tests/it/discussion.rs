@@ -230,6 +230,13 @@ fn killed_at_every_append_and_begun_again() {
             let taken = 4 * (round as usize - 1) + slow.map_or(4, |(before, _)| before);
             let post = server.begin(&path, "k", &message(round));
             while server.get(&path)["entries"].as_array().unwrap().len() < taken {}
+            if let Some((_, agent)) = slow {
+                // A person's words are recorded before anybody is asked because of them.
+                let is_slow = |record: &Value| record["type"] == "asked" && record["ask"]["agent"] == agent;
+                let is_asked = |record: &Value| is_slow(record) && record["ask"]["turn"] == round;
+                let mut records = server.watch(&id);
+                while !is_asked(&records.next().expect("they are asked").1) {}
+            }
             server.kill();
             drop(post);
 
