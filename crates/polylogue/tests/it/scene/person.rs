@@ -118,8 +118,10 @@ fn a_person_plays_with_lines_from_another_program() {
         ]
     );
     let decided = |name: &str| run.lines.iter().filter(|record| record["decision"] == name).count();
-    // From the end of the input on nobody is waited for: the first of these beats is one in which something was typed.
-    assert_eq!((decided("stayed_silent"), decided("passed_over")), (2, 2), "{:#?}", run.lines);
+    // From the end of the input on nobody is waited for. Whether the empty line is read in its beat or the end of the
+    // input is noticed first, Bob says nothing in three beats, and Alice in one.
+    let (silent, passed_over) = (decided("stayed_silent"), decided("passed_over"));
+    assert!(silent >= 1 && passed_over >= 2 && silent + passed_over == 4, "{silent}, {passed_over}: {:#?}", run.lines);
     assert_eq!(run.result()["cast"][1], json!({"name": "bob", "model": "person/you"}));
     assert!(run.result()["costs"]["byAgent"]["bob"].is_null(), "a person costs nothing");
     let transcript = theatre.transcript("played");
