@@ -62,8 +62,16 @@ async function stopped(id, lines) {
 
 async function resumed(id, body = {}) {
   await server.ended(id);
-  await server.api("POST", `/v1/sessions/${id}/resume`, body);
-  return id;
+  // Its last record is there before the server has let go of it.
+  for (let tries = 0; tries < 100; tries++) {
+    const answer = await server.ask("POST", `/v1/sessions/${id}/resume`, body);
+    if (answer.status !== 409) {
+      assert.ok(answer.ok, `resume: ${answer.status} ${await answer.text()}`);
+      return id;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail("it is running already, for five seconds");
 }
 
 async function forked(id, change) {
