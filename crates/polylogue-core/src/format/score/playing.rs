@@ -502,10 +502,7 @@ impl Playing {
         self.standings = Vec::new();
         self.picking = None;
         match by {
-            Some(by) => {
-                let told = Told::new(Telling::pick(self, by, &seats));
-                self.picking = Some(Picking { by, from: seats, state: State::Open { told, is_again: false } });
-            }
+            Some(by) => self.open_pick(by, seats),
             None => {
                 let waiting = |seat| Standing { seat, state: State::Waiting };
                 self.standings = seats.into_iter().map(waiting).collect();
@@ -540,6 +537,14 @@ impl Playing {
                 self.standings[at].state = State::Open { told, is_again: false };
             }
         }
+        if let Some(Picking { by, from, state: State::Open { is_again: false, .. } }) = self.picking.clone() {
+            self.open_pick(by, from);
+        }
+    }
+
+    fn open_pick(&mut self, by: usize, from: Vec<usize>) {
+        let told = Told::new(Telling::pick(self, by, &from));
+        self.picking = Some(Picking { by, from, state: State::Open { told, is_again: false } });
     }
 
     /// Those who failed where too few were left are asked once more.
@@ -551,8 +556,7 @@ impl Playing {
         let failed = self.standings.iter_mut().filter(|standing| standing.state == State::Failed);
         failed.for_each(|standing| standing.state = State::Waiting);
         if let Some(Picking { by, from, state: State::Failed }) = self.picking.clone() {
-            let told = Told::new(Telling::pick(self, by, &from));
-            self.picking = Some(Picking { by, from, state: State::Open { told, is_again: false } });
+            self.open_pick(by, from);
         }
         self.open_next();
     }
