@@ -44,14 +44,23 @@ pub(super) struct Compiled(Arc<Inner>);
 
 struct Inner {
     environment: Environment<'static>,
-    /// The variables that each part uses.
-    uses: BTreeMap<Part, Vec<Arc<str>>>,
+    parts: BTreeMap<Part, Compiles>,
     turns: Vec<Turn>,
     loops: Vec<Loop>,
     ops: Vec<Op>,
     /// For each phase, the repeats around it, the outermost first, and its place among the ops.
     places: Vec<(Vec<usize>, usize)>,
     results: Vec<Arc<str>>,
+}
+
+/// A part that compiles.
+struct Compiles {
+    /// What its template is called.
+    name: String,
+    /// The variables that it uses.
+    uses: Vec<Arc<str>>,
+    /// What it says, whatever they are.
+    constant: Option<String>,
 }
 
 /// A repeat.
@@ -88,7 +97,7 @@ impl Compiled {
     pub(super) fn new(score: &Score, times: impl Fn(&Times) -> u32) -> (Compiled, Vec<Faulty>) {
         let mut inner = Inner {
             environment: environment(),
-            uses: BTreeMap::new(),
+            parts: BTreeMap::new(),
             turns: Vec::new(),
             loops: Vec::new(),
             ops: Vec::new(),
@@ -110,13 +119,16 @@ impl Compiled {
                 Part::Result(_) => format!("{{{{ {} }}}}", expression(&source)),
                 Part::Prompt(_) | Part::Line(_) | Part::Pick(_) => source.to_string(),
             };
-            match inner.environment.add_template_owned(part.to_string(), template) {
+            let name = part.to_string();
+            let constant =
+                (!template.contains('{')).then(|| template.strip_suffix('\n').unwrap_or(&template).to_owned());
+            match inner.environment.add_template_owned(name.clone(), template) {
                 Ok(()) => {
-                    let compiled = inner.environment.get_template(&part.to_string()).expect("it was just added");
-                    let mut used: Vec<Arc<str>> =
+                    let compiled = inner.environment.get_template(&name).expect("it was just added");
+                    let mut uses: Vec<Arc<str>> =
                         compiled.undeclared_variables(false).into_iter().map(Arc::from).collect();
-                    used.sort();
-                    inner.uses.insert(part, used);
+                    uses.sort();
+                    inner.parts.insert(part, Compiles { name, uses, constant });
                 }
                 Err(error) => faulty.push(Faulty::of(part, &error)),
             }
@@ -160,21 +172,26 @@ impl Compiled {
 
     /// The variables that a part uses.
     pub(super) fn uses(&self, part: &Part) -> &[Arc<str>] {
-        self.0.uses.get(part).map(Vec::as_slice).unwrap_or_default()
+        self.0.parts.get(part).map(|part| part.uses.as_slice()).unwrap_or_default()
     }
 
     /// A part as text.
-    pub(super) fn write(&self, part: &Part, variables: Value) -> Result<String, Faulty> {
+    pub(super) fn write(&self, part: &Part, variables: impl FnOnce() -> Value) -> Result<String, Faulty> {
         let faulty = |error: &minijinja::Error| Faulty::of(part.clone(), error);
-        let template = self.0.environment.get_template(&part.to_string()).map_err(|error| faulty(&error))?;
+        let name = match self.0.parts.get(part) {
+            Some(Compiles { constant: Some(constant), .. }) => return Ok(constant.clone()),
+            Some(Compiles { name, .. }) => name.as_str(),
+            None => "",
+        };
+        let template = self.0.environment.get_template(name).map_err(|error| faulty(&error))?;
         let mut written = Bounded(Vec::new());
-        template.render_captured_to(variables, &mut written).map_err(|error| faulty(&error))?;
+        template.render_captured_to(variables(), &mut written).map_err(|error| faulty(&error))?;
         Ok(String::from_utf8(written.0).unwrap_or_default())
     }
 
     /// Whether a part that is a condition holds.
     pub(super) fn holds(&self, part: &Part, variables: Value) -> Result<bool, Faulty> {
-        self.write(part, variables).map(|written| !written.is_empty())
+        self.write(part, || variables).map(|written| !written.is_empty())
     }
 
     /// The value of a result.
