@@ -126,7 +126,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_that_is_told_depends_on_who_the_others_are(score in scores(), (one, other, me) in casts()) {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn every_run_ends_within_the_bound(score in scores(), company in companies(), mood in any::<u64>()) {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use minijinja::Value;
+use minijinja::{Value, context};
 use serde_json::Value as Json;
 
 use super::{
@@ -73,28 +73,22 @@ impl Playing {
     pub(super) fn line(&self, at: usize, view: &View) -> Value {
         let said = &self.said[at];
         let reply = self.shown(said, view);
-        let mut of = vec![
-            ("name", Value::from(self.called(said.seat, view))),
-            ("text", Value::from(self.text(said, reply.as_ref(), view))),
-            ("to", said.to.map_or(Value::from(()), |to| self.called(to, view).into())),
-        ];
+        let (name, to) = (self.called(said.seat, view), said.to.map(|to| self.called(to, view)));
+        let text = self.text(said, reply.as_ref(), view);
+        let reply = reply.as_ref().map(values::value);
         // The only one of a role is known by it.
-        if view.labels.is_none() {
-            of.push(("role", Value::from(self.seats[said.seat].role.clone())));
+        match view.labels {
+            Some(_) => context! { name, text, to, reply },
+            None => context! { name, text, to, reply, role => self.seats[said.seat].role.clone() },
         }
-        of.push(("reply", reply.as_ref().map_or(Value::from(()), values::value)));
-        Value::from_pairs(of)
     }
 
     /// The same as far as it is heard: who says it, what, and to whom.
     pub(super) fn heard(&self, at: usize, view: &View) -> Value {
         let said = &self.said[at];
         let reply = view.labels.as_ref().and_then(|_| self.shown(said, view));
-        Value::from_pairs([
-            ("name", Value::from(self.called(said.seat, view))),
-            ("text", Value::from(self.text(said, reply.as_ref(), view))),
-            ("to", said.to.map_or(Value::from(()), |to| self.called(to, view).into())),
-        ])
+        let (name, to) = (self.called(said.seat, view), said.to.map(|to| self.called(to, view)));
+        context! { name, text => self.text(said, reply.as_ref(), view), to }
     }
 
     /// A reply with everybody called as whoever looks calls them. Words that are somebody's name by chance stay.
@@ -136,15 +130,14 @@ impl Playing {
 
     /// A seat as templates know it. Whoever looks knows of one with a letter nothing but that.
     pub(super) fn seat_value(&self, seat: usize, view: &View) -> Value {
-        let letter = view.labels.as_ref().and_then(|labels| Some((labels.of(seat)?, labels.place(seat) + 1)));
-        let (name, role, number) = match letter {
-            Some((letter, number)) => (Value::from(letter.clone()), Value::from(letter.clone()), number),
-            None => {
-                let chair = &self.seats[seat];
-                let number = self.seats[..=seat].iter().filter(|other| other.role == chair.role).count();
-                (Value::from(chair.name.clone()), Value::from(chair.role.clone()), number)
-            }
-        };
-        Value::from_pairs([("name", name), ("role", role), ("number", Value::from(number))])
+        let of = |name: &Arc<str>, role: &Arc<str>, number: usize| context! { name, role, number };
+        if let Some(labels) = &view.labels
+            && let Some(letter) = labels.of(seat)
+        {
+            return of(letter, letter, labels.place(seat) + 1);
+        }
+        let chair = &self.seats[seat];
+        let number = || self.seats[..=seat].iter().filter(|other| other.role == chair.role).count();
+        chair.value.get(|| of(&chair.name, &chair.role, number()))
     }
 }

@@ -184,7 +184,7 @@ impl Compiled {
             None => "",
         };
         let template = self.0.environment.get_template(name).map_err(|error| faulty(&error))?;
-        let mut written = Bounded(Vec::new());
+        let mut written = Bounded(Vec::with_capacity(256));
         template.render_captured_to(variables(), &mut written).map_err(|error| faulty(&error))?;
         Ok(String::from_utf8(written.0).unwrap_or_default())
     }

@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
 use super::{
@@ -60,6 +61,8 @@ pub(super) struct Chair {
     pub(super) role: Arc<str>,
     pub(super) who: Occupant,
     pub(super) head: Kept,
+    /// What templates know of it.
+    pub(super) value: Kept<Value>,
     pub(super) past: Past<Telling>,
     /// Up to where it was told everything that was said.
     pub(super) heard: usize,
@@ -138,6 +141,7 @@ impl Playing {
                 role: seat.role.clone(),
                 who,
                 head: Kept::default(),
+                value: Kept::default(),
                 past: Past::default(),
                 heard: 0,
                 told: BTreeSet::new(),
@@ -192,9 +196,14 @@ impl Playing {
 
     /// The person who is waited for.
     pub(super) fn awaiting(&self) -> Option<&Chair> {
-        let open = self.standings.iter().find(|standing| matches!(standing.state, State::Open { .. }))?;
-        let chair = &self.seats[open.seat];
-        (self.over.is_none() && matches!(chair.who, Occupant::Person(_))).then_some(chair)
+        let open = self.standings.iter().find(|standing| standing.state.is_open())?;
+        self.waited_for(open.seat).filter(|_| self.over.is_none())
+    }
+
+    /// A seat whose turn it is, where a person has it.
+    fn waited_for(&self, seat: usize) -> Option<&Chair> {
+        let chair = &*self.seats[seat];
+        matches!(chair.who, Occupant::Person(_)).then_some(chair)
     }
 
     /// What is known when the phase that is played is over.
@@ -352,6 +361,11 @@ impl Playing {
     /// Adds what follows from these events, as far as nobody has to be asked for it. `heard` is what a person has
     /// just said.
     pub(super) fn follow_up(&self, heard: Option<&str>, mut events: Vec<Event>) -> Vec<Event> {
+        if let Some(next) = self.next_of_phase(&events) {
+            let who = self.waited_for(next).map(|chair| chair.name.clone());
+            events.extend((who != self.awaited).then(|| Event::decision(Decision::Awaited { who })));
+            return events;
+        }
         let mut ahead = self.clone();
         ahead.heard = heard.map(|heard| (heard.into(), None));
         events.iter().for_each(|event| ahead.fold(event));
@@ -369,6 +383,17 @@ impl Playing {
             events.push(Event::decision(Decision::Awaited { who }));
         }
         events
+    }
+
+    /// The seat whose turn it is after these events, where they only are that another had its turn in the phase.
+    fn next_of_phase(&self, events: &[Event]) -> Option<usize> {
+        let Some(Decision::Played { seat, .. }) = events.last().and_then(Event::decided) else { return None };
+        let others = || self.standings.iter().filter(|standing| *self.seats[standing.seat].name != **seat);
+        if others().any(|standing| standing.state == State::Failed) {
+            return None;
+        }
+        let next = others().find(|standing| standing.state.is_open());
+        next.or_else(|| others().find(|standing| standing.state == State::Waiting)).map(|standing| standing.seat)
     }
 
     fn take(&mut self, events: &mut Vec<Event>, decision: Decision) {

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use minijinja::{Value, context};
+use minijinja::{Value, context, value::Object};
 
 use super::{
     blind::Labels,
@@ -57,16 +57,26 @@ pub(super) struct View {
 }
 
 /// What a template or an expression can use.
+#[derive(Clone, Debug)]
 pub(super) struct Variables(Vec<(Arc<str>, Value)>);
 
 impl Variables {
     pub(super) fn value(self) -> Value {
-        Value::from_pairs(self.0)
+        Value::from_object(self)
     }
 
     /// All of it, and one thing more.
     pub(super) fn with(&self, name: &str, value: Value) -> Value {
-        Value::from_pairs(self.0.iter().cloned().chain([(name.into(), value)]))
+        let mut all = self.clone();
+        all.0.push((name.into(), value));
+        all.value()
+    }
+}
+
+impl Object for Variables {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let name = key.as_str()?;
+        self.0.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.clone())
     }
 }
 
