@@ -26,6 +26,7 @@ mod scene_person_properties;
 mod scene_properties;
 mod scene_told;
 mod score;
+mod score_docs;
 mod score_mirrors;
 mod score_properties;
 mod small;
