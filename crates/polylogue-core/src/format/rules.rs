@@ -131,7 +131,7 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
     fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
         let may = match reason.ending() {
             Ending::BrokenOff => true,
-            Ending::Complete | Ending::Unknown => return Err(Rejected::Complete(reason)),
+            Ending::Complete | Ending::GivenUp | Ending::Unknown => return Err(Rejected::Complete(reason)),
             Ending::UsedUp => change.max_rounds > self.bound(),
             Ending::Limit => stage.is_raised(reason, change),
         };

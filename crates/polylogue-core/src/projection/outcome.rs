@@ -7,6 +7,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{
     Awaited, Conversation, Reason,
@@ -39,6 +40,9 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub awaits: Vec<OutcomeAwaited>,
     pub lines: Vec<OutcomeLine>,
+    /// What came out in the end, by name, where the format works something out.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub results: Map<String, Value>,
     pub costs: Costs,
     pub errors: Vec<OutcomeError>,
     /// Files that the session made, relative to the artifacts folder.
@@ -216,6 +220,7 @@ impl Outcome {
                 .map(|Awaited { who, until }| OutcomeAwaited { who, until: until.map(|until| until.to_string()) })
                 .collect(),
             lines: lines.iter().map(OutcomeLine::of).collect(),
+            results: setup.format.results(conversation),
             costs: Costs::of(conversation),
             errors: stage
                 .failures()

@@ -72,7 +72,7 @@ impl Playing {
     /// Something that was said, as templates know it.
     pub(super) fn line(&self, at: usize, view: &View) -> Value {
         let said = &self.said[at];
-        let reply = self.shown(said, view);
+        let reply = self.reply_shown(said, view);
         let mut of = vec![
             ("name", Value::from(self.called(said.seat, view))),
             ("text", Value::from(self.text(said, reply.as_ref(), view))),
@@ -87,7 +87,7 @@ impl Playing {
     }
 
     /// A reply with everybody called as whoever looks calls them. Words that are somebody's name by chance stay.
-    fn shown(&self, said: &Said, view: &View) -> Option<Json> {
+    fn reply_shown(&self, said: &Said, view: &View) -> Option<Json> {
         let mut reply = said.reply.clone()?;
         if view.labels.is_some() {
             let turn = self.score.turn(self.played[said.turn].phase);

@@ -87,13 +87,12 @@ impl Playing {
     /// What the fixed head of a seat's requests is filled with.
     fn head(&self, seat: usize, agent: &Agent) -> Value {
         let (score, chair) = (&self.settings.score, &self.seats[seat]);
-        let part = score.role(&chair.role).and_then(|role| role.persona.as_deref());
         context! {
             score => score.name.replace('-', " "),
             about => score.about.trim(),
             name => &*chair.name,
             role => &*chair.role,
-            part => part.map(str::trim),
+            part => self.persona(seat).unwrap_or_default(),
             persona => agent.persona.as_deref().map(str::trim),
         }
     }

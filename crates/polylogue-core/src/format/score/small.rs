@@ -61,14 +61,13 @@ impl Playing {
         let view = self.view_at(Some(telling.seat), telling.turn, telling.until);
         let chair = &self.seats[telling.seat];
         let prompt = telling.body(self, &view).unwrap_or_else(|_| "It is your turn.".to_owned());
-        let part = self.settings.score.role(&chair.role).and_then(|role| role.persona.as_deref());
         let notes = telling.notes().to_vec();
         context! {
             message => telling.sees_message(self).then(|| self.settings.message.clone()),
             lines,
             name => &*chair.name,
             role => &*chair.role,
-            part => part.map(str::trim),
+            part => self.persona(telling.seat).unwrap_or_default(),
             persona => agent.persona.as_deref().map(str::trim),
             notes,
             prompt => prompt.trim(),
@@ -79,7 +78,7 @@ impl Playing {
     pub(super) fn try_small(&self, stage: &Stage) -> Result<(), BadSetup> {
         let templates = stage.templates();
         templates.try_render(SYSTEM, &self.small_head())?;
-        let line = context! { name => "name", text => "text" };
+        let line = context! { name => "name", text => "text", is_own => false };
         let sample = context! {
             message => "message", lines => vec![line], name => "name", role => "role", part => "part",
             persona => "persona", notes => vec!["note"], prompt => "prompt",

@@ -1,6 +1,6 @@
 //! What a seat is told in a phase: what it sees of what was said and has not been told yet, then the phase's prompt.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use minijinja::{Value, context};
 
@@ -167,13 +167,20 @@ impl Telling {
         Some(reply::in_words(&shape))
     }
 
-    /// What it may see and was said lately, for those who are told everything anew.
+    /// What it may see and was said lately, for those who are told everything anew: their own words as well.
     pub(super) fn lately(&self, playing: &Playing, most: usize) -> Vec<Value> {
         let view = playing.view_at(Some(self.seat), self.turn, self.until);
-        let seen = playing.seen(&view);
-        let heard: Vec<usize> = seen.into_iter().filter(|at| !playing.said[*at].text.is_empty()).collect();
+        let seen: BTreeSet<usize> = playing.seen(&view).into_iter().collect();
+        let is_own = |at: usize| playing.said[at].seat == self.seat;
+        let mut heard = playing.shown(&view);
+        heard.retain(|at| !playing.said[*at].text.is_empty() && (is_own(*at) || seen.contains(at)));
         let from = heard.len().saturating_sub(most);
-        heard[from..].iter().map(|at| playing.line(*at, &view)).collect()
+        let line = |at: &usize| {
+            let of = playing.line(*at, &view);
+            let field = |name: &str| of.get_attr(name).unwrap_or_default();
+            context! { name => field("name"), text => field("text"), is_own => is_own(*at) }
+        };
+        heard[from..].iter().map(line).collect()
     }
 
     pub(super) fn notes(&self) -> &[Arc<str>] {
@@ -231,6 +238,21 @@ impl Playing {
             Sees::These(seen) => {
                 let seen = seen.iter().enumerate();
                 seen.flat_map(|(nth, seen)| self.some_of(instance.phase, nth, seen, view)).collect()
+            }
+        };
+        if let Some(labels) = &view.labels {
+            found.sort_by_key(|at| (labels.place(self.said[*at].seat), *at));
+        }
+        found
+    }
+
+    /// All that was said in the phases that a phase sees, one's own words among it.
+    fn shown(&self, view: &View) -> Vec<usize> {
+        let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
+        let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
+            Sees::All => (0..view.until).collect(),
+            Sees::These(seen) => {
+                seen.iter().flat_map(|seen| self.of_phase(&seen.phase, view.turn, view.until)).collect()
             }
         };
         if let Some(labels) = &view.labels {
@@ -332,6 +354,20 @@ impl Playing {
             variables.extend(value.map(|value| (name.clone(), value)));
         }
         Value::from_pairs(variables)
+    }
+
+    /// Who a seat is in its role. It is told once, before anything is played.
+    pub(super) fn persona(&self, seat: usize) -> Result<Option<String>, Faulty> {
+        let chair = &self.seats[seat];
+        let Some(role) = self.settings.score.roles.iter().position(|role| role.name == chair.role) else {
+            return Ok(None);
+        };
+        if self.settings.score.roles[role].persona.is_none() {
+            return Ok(None);
+        }
+        let (part, view) = (Part::Persona(role), View { me: Some(seat), turn: 0, until: 0, labels: None });
+        let written = self.score.write(&part, self.variables(&part, &view, None, Vec::new()))?;
+        Ok(Some(written.trim().to_owned()).filter(|written| !written.is_empty()))
     }
 
     /// The names of the seats, by role.
