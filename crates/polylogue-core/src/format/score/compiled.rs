@@ -57,9 +57,12 @@ struct Inner {
 
 /// A part that is compiled.
 struct Template {
+    name: String,
     source: String,
     /// The variables that it uses.
     uses: Vec<Arc<str>>,
+    /// What it says, whatever they are.
+    constant: Option<String>,
 }
 
 /// A repeat.
@@ -121,13 +124,16 @@ impl Compiled {
                 Part::Result(_) => format!("{{{{ {} }}}}", expression(&source)),
                 Part::Prompt(_) | Part::Line(_) | Part::Pick(_) | Part::Persona(_) => source.to_string(),
             };
-            match inner.environment.add_template_owned(part.to_string(), template.clone()) {
+            let name = part.to_string();
+            let constant =
+                (!template.contains('{')).then(|| template.strip_suffix('\n').unwrap_or(&template).to_owned());
+            match inner.environment.add_template_owned(name.clone(), template.clone()) {
                 Ok(()) => {
-                    let compiled = inner.environment.get_template(&part.to_string()).expect("it was just added");
+                    let compiled = inner.environment.get_template(&name).expect("it was just added");
                     let mut uses: Vec<Arc<str>> =
                         compiled.undeclared_variables(false).into_iter().map(Arc::from).collect();
                     uses.sort();
-                    inner.parts.insert(part, Template { source: template, uses });
+                    inner.parts.insert(part, Template { name, source: template, uses, constant });
                 }
                 Err(error) => faulty.push(Faulty::of(part, &error)),
             }
@@ -180,17 +186,22 @@ impl Compiled {
     }
 
     /// A part as text.
-    pub(super) fn write(&self, part: &Part, variables: Value) -> Result<String, Faulty> {
+    pub(super) fn write(&self, part: &Part, variables: impl FnOnce() -> Value) -> Result<String, Faulty> {
         let faulty = |error: &minijinja::Error| Faulty::of(part.clone(), error);
-        let template = self.0.environment.get_template(&part.to_string()).map_err(|error| faulty(&error))?;
+        let name = match self.0.parts.get(part) {
+            Some(Template { constant: Some(constant), .. }) => return Ok(constant.clone()),
+            Some(Template { name, .. }) => name.as_str(),
+            None => "",
+        };
+        let template = self.0.environment.get_template(name).map_err(|error| faulty(&error))?;
         let mut written = Bounded(Vec::new());
-        template.render_captured_to(variables, &mut written).map_err(|error| faulty(&error))?;
+        template.render_captured_to(variables(), &mut written).map_err(|error| faulty(&error))?;
         Ok(String::from_utf8(written.0).unwrap_or_default())
     }
 
     /// Whether a part that is a condition holds.
     pub(super) fn holds(&self, part: &Part, variables: Value) -> Result<bool, Faulty> {
-        self.write(part, variables).map(|written| !written.is_empty())
+        self.write(part, || variables).map(|written| !written.is_empty())
     }
 
     /// The value of a result.

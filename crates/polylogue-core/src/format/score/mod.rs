@@ -9,6 +9,7 @@ mod bound;
 mod compiled;
 mod decision;
 mod language;
+mod log;
 mod playing;
 mod reader;
 mod rehearsal;
@@ -116,7 +117,7 @@ impl Playing {
             system: chair.head.get(|| templates.render("score_system.j2", &self.head(seat, agent))),
             thread: chair.past.thread(write),
             prompt: told.text(write),
-            shape: reply::shape(self, &told.what).map(Arc::new),
+            shape: told.what.shape(self),
             grammar: None,
             plan: None,
             sampling: agent.sampling.clone(),
@@ -300,13 +301,16 @@ impl Rules for Playing {
     }
 
     fn counter(&self, ask: &AskId) -> String {
-        let at = (ask.turn as usize).saturating_sub(1);
-        let Some(instance) = self.played.get(at) else { return format!("phase {}", ask.turn) };
-        let name = &self.score.turn(instance.phase).name;
-        match self.round_at(at) {
+        let Some(name) = self.phase(ask.turn) else { return format!("phase {}", ask.turn) };
+        match self.round_at(ask.turn as usize - 1) {
             Some((round, rounds)) => format!("{name}, round {round} of {rounds}"),
             None => name.to_string(),
         }
+    }
+
+    fn phase(&self, turn: u32) -> Option<Arc<str>> {
+        let instance = self.played.get((turn as usize).checked_sub(1)?)?;
+        Some(self.score.turn(instance.phase).name.clone())
     }
 
     fn notice(&self, _: &Stage, reason: Reason) -> Option<Arc<str>> {

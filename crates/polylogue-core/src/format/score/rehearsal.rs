@@ -307,7 +307,7 @@ impl Rehearsal<'_> {
         let length = |seat: usize| estimate_tokens(&playing.seats[seat].name);
         let from = picking.from.clone();
         let chosen = from.iter().copied().max_by_key(|seat| (is_agent(*seat), length(*seat)));
-        let called = chosen.map(|chosen| playing.called(chosen, &view)).unwrap_or_default();
+        let called = chosen.map(|chosen| playing.called(chosen, &view).to_string()).unwrap_or_default();
         for seat in from.into_iter().filter(|seat| Some(*seat) != chosen) {
             self.pass_over(seat);
         }

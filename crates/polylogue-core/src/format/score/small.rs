@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use minijinja::{Value, context};
 
-use super::{playing::Playing, reply, telling::Telling};
+use super::{playing::Playing, telling::Telling};
 use crate::{
     ask::{Choice, Part, Pick, Plan, Request, Thread, Words},
     prompt::Templates,
@@ -34,7 +34,8 @@ impl Playing {
         let heard: Arc<[Arc<str>]> = lines.iter().filter_map(text).collect();
         let about = heard.last().cloned().unwrap_or_else(|| self.settings.message.clone());
         let words = |words: Words| -> Words { words.having_heard(heard.clone()).about([about.clone()]) };
-        let plan = match reply::shape(self, telling) {
+        let shape = telling.shape(self);
+        let plan = match shape.as_deref() {
             Some(Shape::Object(fields)) => {
                 let parts = fields.iter().enumerate();
                 Plan::object(parts.map(|(nth, field)| part(templates, field, nth == 0, &words)).collect())
@@ -46,7 +47,7 @@ impl Playing {
             system: templates.render(SYSTEM, &self.small_head()),
             thread: Thread::default(),
             prompt: templates.render(TURN_TEMPLATE, &self.small_variables(agent, telling, lines)),
-            shape: reply::shape(self, telling).map(Arc::new),
+            shape,
             grammar: None,
             plan: Some(Arc::new(plan)),
             sampling: agent.sampling.clone(),

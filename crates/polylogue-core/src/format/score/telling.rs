@@ -8,10 +8,10 @@ use super::{
     blind::Labels,
     compiled::{Faulty, Part},
     language::{MESSAGE, Seen, Sees},
-    playing::{Chair, Playing},
+    playing::{Chair, Instance, Playing},
     reply, values,
 };
-use crate::{ask::Text, chance::Chance, ledger::estimate_tokens, prompt::Templates};
+use crate::{ask::Text, chance::Chance, ledger::estimate_tokens, prompt::Templates, text::reply::Shape, thread::Kept};
 
 /// What the draws of a score are for; part of their place.
 pub(super) const SHUFFLE: u64 = 1;
@@ -32,6 +32,7 @@ pub(super) struct Telling {
     pub(super) candidates: Option<Arc<[usize]>>,
     /// Why its last reply could not be used.
     problem: Option<Arc<str>>,
+    shape: Kept<Option<Arc<Shape>>>,
 }
 
 /// What is shown of what was said.
@@ -53,6 +54,20 @@ pub(super) struct View {
     pub(super) turn: usize,
     pub(super) until: usize,
     pub(super) labels: Option<Labels>,
+}
+
+/// What a template or an expression can use.
+pub(super) struct Variables(Vec<(Arc<str>, Value)>);
+
+impl Variables {
+    pub(super) fn value(self) -> Value {
+        Value::from_pairs(self.0)
+    }
+
+    /// All of it, and one thing more.
+    pub(super) fn with(&self, name: &str, value: Value) -> Value {
+        Value::from_pairs(self.0.iter().cloned().chain([(name.into(), value)]))
+    }
 }
 
 impl Telling {
@@ -104,6 +119,7 @@ impl Telling {
             notes: chair.notes.clone(),
             candidates,
             problem: None,
+            shape: Kept::default(),
         }
     }
 
@@ -144,7 +160,7 @@ impl Telling {
             News::InPrompt => Vec::new(),
         };
         let heard = |at: &usize| playing.said[*at].seat != self.seat && !playing.said[*at].text.is_empty();
-        let seen: Vec<Value> = seen.into_iter().filter(heard).map(|at| playing.line(at, &view)).collect();
+        let seen: Vec<Value> = seen.into_iter().filter(heard).map(|at| playing.heard(at, &view)).collect();
         let message = self.tells_message.then(|| playing.settings.message.clone());
         let notes = self.notes.clone();
         templates.render("score_turn.j2", &context! { message, seen, notes, prompt => prompt.trim(), form })
@@ -153,18 +169,28 @@ impl Telling {
     /// The prompt of the score itself.
     pub(super) fn body(&self, playing: &Playing, view: &View) -> Result<String, Faulty> {
         let phase = playing.played[self.turn].phase;
-        let (part, more) = match &self.candidates {
-            None => (Part::Prompt(phase), Vec::new()),
-            Some(from) => (Part::Pick(phase), vec![("candidates", Value::from(playing.all_called(from, view)))]),
-        };
-        let variables = playing.variables(&part, view, playing.round_at(self.turn), more);
-        playing.score.write(&part, variables)
+        let known = |part| playing.variables(part, view, playing.round_at(self.turn));
+        match &self.candidates {
+            None => {
+                let part = Part::Prompt(phase);
+                playing.score.write(&part, || known(&part).value())
+            }
+            Some(from) => {
+                let part = Part::Pick(phase);
+                let from = || Value::from(playing.all_called(from, view));
+                playing.score.write(&part, || known(&part).with("candidates", from()))
+            }
+        }
+    }
+
+    /// The form of the reply that is asked for; `None` for plain text.
+    pub(super) fn shape(&self, playing: &Playing) -> Option<Arc<Shape>> {
+        self.shape.get(|| reply::shape(playing, self).map(Arc::new))
     }
 
     /// The form of the reply, in words.
-    pub(super) fn form(&self, playing: &Playing) -> Option<String> {
-        let shape = reply::shape(playing, self)?;
-        Some(reply::in_words(&shape))
+    fn form(&self, playing: &Playing) -> Option<String> {
+        self.shape(playing).map(|shape| reply::in_words(&shape))
     }
 
     /// What it may see and was said lately, for those who are told everything anew: their own words as well.
@@ -175,12 +201,7 @@ impl Telling {
         let mut heard = playing.shown(&view);
         heard.retain(|at| !playing.said[*at].text.is_empty() && (is_own(*at) || seen.contains(at)));
         let from = heard.len().saturating_sub(most);
-        let line = |at: &usize| {
-            let of = playing.line(*at, &view);
-            let field = |name: &str| of.get_attr(name).unwrap_or_default();
-            context! { name => field("name"), text => field("text"), is_own => is_own(*at) }
-        };
-        heard[from..].iter().map(line).collect()
+        heard[from..].iter().map(|at| playing.heard(*at, &view)).collect()
     }
 
     pub(super) fn notes(&self) -> &[Arc<str>] {
@@ -209,10 +230,9 @@ impl Playing {
 
     /// The same of one that is over.
     fn last_of(&self, phase: usize, turn: usize, until: usize) -> Vec<usize> {
-        let before = &self.played[..turn.min(self.played.len())];
-        let Some(at) = before.iter().rposition(|instance| instance.phase == phase) else { return Vec::new() };
+        let Some(at) = self.played.last_before(turn, |instance| instance.phase == phase) else { return Vec::new() };
         let end = self.played.get(at + 1).map_or(until, |next| next.first).min(until);
-        let mut found: Vec<usize> = (before[at].first..end).collect();
+        let mut found: Vec<usize> = (self.played[at].first..end).collect();
         found.sort_by_key(|at| self.said[*at].seat);
         found
     }
@@ -267,11 +287,8 @@ impl Playing {
         if seen.only_where.is_some() && !self.is_rehearsal {
             let part = Part::Where(phase, nth);
             let open = View { labels: None, ..view.clone() };
-            found.retain(|at| {
-                let variables =
-                    self.variables(&part, &open, self.round_at(view.turn), vec![("line", self.line(*at, &open))]);
-                self.score.holds(&part, variables).unwrap_or(true)
-            });
+            let known = self.variables(&part, &open, self.round_at(view.turn));
+            found.retain(|at| self.score.holds(&part, known.with("line", self.line(*at, &open))).unwrap_or(true));
         }
         let most = seen.at_most.map_or(usize::MAX, |most| most as usize);
         if found.len() > most {
@@ -279,7 +296,8 @@ impl Playing {
                 found.sort_by_key(|at| Reverse(self.length_of(*at)));
                 found.truncate(most);
             } else if seen.drawn {
-                let of = self.played[..view.turn].iter().rposition(|of| self.score.turn(of.phase).name == seen.phase);
+                let is_it = |of: &Instance| self.score.turn(of.phase).name == seen.phase;
+                let of = self.played.last_before(view.turn, is_it);
                 let (of, me) = (of.map_or(0, |of| of as u64 + 1), view.me.map_or(0, |me| me as u64 + 1));
                 Chance::new(self.seed, &[FORWARD, of, me]).shuffle(&mut found);
                 found.truncate(most);
@@ -312,10 +330,9 @@ impl Playing {
             if seen.only_where.is_some() {
                 let part = Part::Where(phase, nth);
                 let lines = self.of_phase(&seen.phase, view.turn, view.until);
-                found.extend(lines.into_iter().find_map(|at| {
-                    let more = vec![("line", self.line(at, &open))];
-                    self.score.holds(&part, self.variables(&part, &open, self.round_at(view.turn), more)).err()
-                }));
+                let known = self.variables(&part, &open, self.round_at(view.turn));
+                let fault = |at| self.score.holds(&part, known.with("line", self.line(at, &open))).err();
+                found.extend(lines.into_iter().find_map(fault));
             }
         }
         found
@@ -329,15 +346,8 @@ impl Playing {
     }
 
     /// The variables that a part of the score uses.
-    pub(super) fn variables(
-        &self,
-        part: &Part,
-        view: &View,
-        round: Option<(u32, u32)>,
-        more: Vec<(&'static str, Value)>,
-    ) -> Value {
-        let mut variables: Vec<(Arc<str>, Value)> =
-            more.into_iter().map(|(name, value)| (Arc::from(name), value)).collect();
+    pub(super) fn variables(&self, part: &Part, view: &View, round: Option<(u32, u32)>) -> Variables {
+        let mut variables = Vec::new();
         for name in self.score.uses(part) {
             let value = match &**name {
                 MESSAGE => Some(self.settings.message.clone().into()),
@@ -353,7 +363,7 @@ impl Playing {
             };
             variables.extend(value.map(|value| (name.clone(), value)));
         }
-        Value::from_pairs(variables)
+        Variables(variables)
     }
 
     /// Who a seat is in its role. It is told once, before anything is played.
@@ -366,7 +376,7 @@ impl Playing {
             return Ok(None);
         }
         let (part, view) = (Part::Persona(role), View { me: Some(seat), turn: 0, until: 0, labels: None });
-        let written = self.score.write(&part, self.variables(&part, &view, None, Vec::new()))?;
+        let written = self.score.write(&part, || self.variables(&part, &view, None).value())?;
         Ok(Some(written.trim().to_owned()).filter(|written| !written.is_empty()))
     }
 
