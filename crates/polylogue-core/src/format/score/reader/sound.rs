@@ -5,9 +5,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     super::{
         Seat, Settings,
-        bound::{Bound, NoBound},
+        bound::Bound,
         compiled::{self, Compiled, Faulty, Part},
         language::{Form, MESSAGE, Of, Phase, Score, Seen, Sees, Times, Turn, Who},
+        rehearsal::NoBound,
     },
     Places, Problem, kinds, meant, names,
 };
@@ -79,7 +80,8 @@ pub(super) fn problems(score: &Score, places: &Places, is_good: bool) -> Vec<Pro
         check.wrong_in(&at(part), *line, problem.clone());
     }
     check.names_used(&compiled);
-    check.names_told(&compiled);
+    check.blind_lines(&compiled);
+    check.blind_personas(&compiled);
     if is_good && check.problems.is_empty() {
         check.rehearse(false);
         check.rehearse(true);
@@ -236,6 +238,13 @@ impl Check<'_> {
             self.seen(turn, seen, around);
         }
         if turn.blind {
+            if has_person {
+                let at = at("blind");
+                self.wrong(
+                    &at,
+                    "a person sees the names of the others: leave `blind` out, or give the phase to agents",
+                );
+            }
             self.blind(turn, &roles);
         }
         for field in &turn.reply {
@@ -286,6 +295,27 @@ impl Check<'_> {
         }
     }
 
+    /// A line is made anew with letters, for each who sees it. What others said is not made anew with it.
+    fn blind_lines(&mut self, compiled: &Compiled) {
+        for blind in compiled.turns().iter().filter(|turn| turn.blind) {
+            for (at, turn) in compiled.turns().iter().enumerate() {
+                let is_seen = match &blind.sees {
+                    Sees::All => true,
+                    Sees::These(seen) => seen.iter().any(|seen| seen.phase == turn.name),
+                };
+                let part = Part::Line(at);
+                let used =
+                    compiled.uses(&part).iter().find(|name| compiled.phase(name).is_some() || ***name == *"seats");
+                if let Some(used) = used.filter(|_| is_seen) {
+                    let (at, blind) = (called(self.score, compiled, &part), &blind.name);
+                    let problem =
+                        format!("`{blind}` sees this line blind, so it cannot show `{used}`: make it of `reply`");
+                    self.wrong(&at, problem);
+                }
+            }
+        }
+    }
+
     fn form(&mut self, turn: &Turn, form: &Form, around: &[Arc<str>]) {
         match form {
             Form::OneOf(Of::Phase(phase)) | Form::Order(Of::Phase(phase)) => {
@@ -306,25 +336,15 @@ impl Check<'_> {
         }
     }
 
-    /// What is shown in a blind phase, and who somebody is in one, says nobody's name.
-    fn names_told(&mut self, compiled: &Compiled) {
-        let uses = |part: &Part, name: &str| compiled.uses(part).iter().any(|used| **used == *name);
-        for turn in compiled.turns().iter().filter(|turn| turn.blind) {
-            for (at, shown) in compiled.turns().iter().enumerate() {
-                let is_seen = match &turn.sees {
-                    Sees::All => true,
-                    Sees::These(seen) => seen.iter().any(|seen| seen.phase == shown.name),
-                };
-                for name in ["me", "seats"].into_iter().filter(|name| is_seen && uses(&Part::Line(at), name)) {
-                    let problem = format!("`{}` is blind and would see names: leave `{name}` out", turn.name);
-                    self.wrong(&called(self.score, compiled, &Part::Line(at)), problem);
-                }
-            }
-            for (at, role) in self.score.roles.iter().enumerate() {
-                let speaks = turn.who.iter().flat_map(Who::roles).any(|who| *who == role.name);
-                if speaks && uses(&Part::Persona(at), "seats") {
-                    let problem = format!("`{}` is blind and `seats` would tell names: leave it out", turn.name);
-                    self.wrong(&called(self.score, compiled, &Part::Persona(at)), problem);
+    /// Who somebody is says nobody's name to those who are to know none.
+    fn blind_personas(&mut self, compiled: &Compiled) {
+        for blind in compiled.turns().iter().filter(|turn| turn.blind) {
+            let roles: Vec<&Arc<str>> = blind.who.iter().flat_map(Who::roles).collect();
+            for (at, _) in self.score.roles.iter().enumerate().filter(|(_, role)| roles.contains(&&role.name)) {
+                let part = Part::Persona(at);
+                if compiled.uses(&part).iter().any(|name| **name == *"seats") {
+                    let problem = format!("`{}` is blind, and `seats` would tell names: leave it out", blind.name);
+                    self.wrong(&called(self.score, compiled, &part), problem);
                 }
             }
         }
