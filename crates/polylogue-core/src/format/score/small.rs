@@ -64,7 +64,7 @@ impl Playing {
         let prompt = telling.body(self, &view).unwrap_or_else(|_| "It is your turn.".to_owned());
         let notes = telling.notes().to_vec();
         context! {
-            message => telling.sees_message(self).then(|| self.settings.message.clone()),
+            message => telling.has_message.then(|| self.settings.message.clone()),
             lines,
             name => &*chair.name,
             role => &*chair.role,
@@ -137,9 +137,11 @@ fn first_two(field: &str, of: &[String]) -> Vec<Pick> {
     };
     let first = |first: &String| {
         let others = without(first, of);
-        if others.is_empty() {
-            let value = vec![first.clone()].into();
-            return Pick::new(first.as_str(), ()).then(vec![Part::Given { field: field.to_owned().into(), value }]);
+        // Where one is left or none, there is nothing more to choose.
+        if others.len() < 2 {
+            let order: Vec<String> = [first.clone()].into_iter().chain(others).collect();
+            let given = Part::Given { field: field.to_owned().into(), value: order.into() };
+            return Pick::new(first.as_str(), ()).then(vec![given]);
         }
         let second = |second: &String| Pick::new(second.as_str(), ()).then(vec![whole(first, second)]);
         let next = Choice::new(field.to_owned(), others.iter().map(second).collect()).judged().asked("And the next?");

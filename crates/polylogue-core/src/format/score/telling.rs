@@ -7,7 +7,7 @@ use minijinja::{Value, context};
 use super::{
     blind::Labels,
     compiled::{Faulty, Part},
-    language::{MESSAGE, Seen, Sees},
+    language::{MESSAGE, Role, Seen, Sees},
     playing::{Chair, Instance, Playing},
     reply, values,
 };
@@ -27,6 +27,8 @@ pub(super) struct Telling {
     pub(super) until: usize,
     news: News,
     tells_message: bool,
+    /// Whether those who are told everything anew are told the message.
+    pub(super) has_message: bool,
     notes: Vec<Arc<str>>,
     /// Whom it may choose from, where it is to choose.
     pub(super) candidates: Option<Arc<[usize]>>,
@@ -116,6 +118,7 @@ impl Telling {
             until,
             news,
             tells_message: sees_message && !chair.knows_message && !shows(MESSAGE),
+            has_message: (sees_message || chair.knows_message) && !shows(MESSAGE),
             notes: chair.notes.clone(),
             candidates,
             problem: None,
@@ -198,7 +201,7 @@ impl Telling {
         let view = playing.view_at(Some(self.seat), self.turn, self.until);
         let seen: BTreeSet<usize> = playing.seen(&view).into_iter().collect();
         let is_own = |at: usize| playing.said[at].seat == self.seat;
-        let mut heard = playing.shown(&view);
+        let mut heard = playing.in_sight(&view);
         heard.retain(|at| !playing.said[*at].text.is_empty() && (is_own(*at) || seen.contains(at)));
         let from = heard.len().saturating_sub(most);
         heard[from..].iter().map(|at| playing.heard(*at, &view)).collect()
@@ -206,13 +209,6 @@ impl Telling {
 
     pub(super) fn notes(&self) -> &[Arc<str>] {
         &self.notes
-    }
-
-    pub(super) fn sees_message(&self, playing: &Playing) -> bool {
-        match &playing.score.turn(playing.played[self.turn].phase).sees {
-            Sees::All => true,
-            Sees::These(seen) => seen.iter().any(|seen| *seen.phase == *MESSAGE),
-        }
     }
 }
 
@@ -267,7 +263,7 @@ impl Playing {
     }
 
     /// All that was said in the phases that a phase sees, one's own words among it.
-    fn shown(&self, view: &View) -> Vec<usize> {
+    fn in_sight(&self, view: &View) -> Vec<usize> {
         let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
         let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
             Sees::All => (0..view.until).collect(),
@@ -368,13 +364,8 @@ impl Playing {
 
     /// Who a seat is in its role. It is told once, before anything is played.
     pub(super) fn persona(&self, seat: usize) -> Result<Option<String>, Faulty> {
-        let chair = &self.seats[seat];
-        let Some(role) = self.settings.score.roles.iter().position(|role| role.name == chair.role) else {
-            return Ok(None);
-        };
-        if self.settings.score.roles[role].persona.is_none() {
-            return Ok(None);
-        }
+        let is_of = |role: &Role| role.name == self.seats[seat].role && role.persona.is_some();
+        let Some(role) = self.settings.score.roles.iter().position(is_of) else { return Ok(None) };
         let (part, view) = (Part::Persona(role), View { me: Some(seat), turn: 0, until: 0, labels: None });
         let written = self.score.write(&part, || self.variables(&part, &view, None).value())?;
         Ok(Some(written.trim().to_owned()).filter(|written| !written.is_empty()))

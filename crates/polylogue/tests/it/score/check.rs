@@ -55,7 +55,7 @@ phases:
       who: member
       sees: message
       reply: { words: text }
-      line: "{{ me.name }}: {{ reply.words }}"
+      line: "To {{ seats.member[0] }}: {{ reply.words }}"
   - weigh:
       who: member
       sees: answer

@@ -20,8 +20,7 @@ struct Played {
 const COUNCIL: Played = Played {
     score: "council",
     set: "sentences=2",
-    replies: "\
-  - {agent: gpt, turn: 1, reply: A door that one may close.}
+    replies: r"  - {agent: gpt, turn: 1, reply: A door that one may close.}
   - {agent: claude, turn: 1, delay: 250ms, reply: A table with a place too many.}
   - {agent: gemini-2.5-pro, turn: 1, delay: 500ms, reply: What is missing when one is away.}
   - {agent: gpt, turn: 2, attempt: 1, reply: I cannot decide.}
@@ -35,12 +34,11 @@ const COUNCIL: Played = Played {
 const DEBATE: Played = Played {
     score: "debate",
     set: "rounds=2",
-    replies: "\
-  - {agent: pro, turn: 1, reply: Boats move.}
+    replies: r"  - {agent: pro, turn: 1, reply: Boats move.}
   - {agent: con, turn: 1, reply: So do their floors.}
-  - {agent: pro, turn: 2, attempt: 1, reply: ''}
   - {agent: pro, turn: 2, reply: One learns to stand.}
   - {agent: con, turn: 2, reply: One learns that ashore as well.}
+  - {agent: gpt, turn: 3, attempt: 1, reply: Who knows?}
   - {agent: gpt, turn: 3, reply: {winner: con, because: The last word.}}
   - {agent: claude, turn: 3, delay: 250ms, reply: {winner: pro, because: The first word.}}
   - {agent: gemini-2.5-pro, turn: 3, delay: 500ms, reply: {winner: con, because: The floor.}}
@@ -50,12 +48,11 @@ const DEBATE: Played = Played {
 const PANEL: Played = Played {
     score: "panel",
     set: "turns=3",
-    replies: "\
-  - {agent: host, turn: 1, reply: Welcome.}
+    replies: r"  - {agent: host, turn: 1, reply: Welcome.}
   - {agent: host, purpose: pick, turn: 2, reply: {next: claude}}
   - {agent: host, purpose: pick, turn: 3, attempt: 1, reply: Whoever likes.}
   - {agent: host, purpose: pick, turn: 3, reply: {next: gpt}}
-  - {agent: host, purpose: pick, turn: 4, fail: {kind: refused, message: no}}
+  - {agent: host, purpose: pick, turn: 4, reply: Nobody at all.}
   - {agent: claude, purpose: play, reply: First of all.}
   - {agent: gpt, purpose: play, reply: Second to that.}
   - {agent: gemini-2.5-pro, purpose: play, reply: And thirdly.}

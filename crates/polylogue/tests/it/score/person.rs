@@ -30,8 +30,7 @@ result:
   told: \"{{ tell | map(attribute='text') | first }}\"
 ";
 
-const REPLIES: &str = "\
-  - {turn: 1, reply: Where were you?}
+const REPLIES: &str = r"  - {turn: 1, reply: Where were you?}
   - {turn: 3, contains: At sea, reply: And before?}
   - {turn: 5, contains: On land, reply: First the land and then the sea.}
 ";

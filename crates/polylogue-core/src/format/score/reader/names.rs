@@ -245,8 +245,10 @@ impl Names {
         self.arguments(&filter.args);
         let name = filter.name;
         if !is_one_of(name, FILTERS) && !is_one_of(name, VOTES) {
-            let meant = meant(name, FILTERS.split(' ').chain(VOTES.split(' ')));
-            self.wrong(expr, format!("there is no filter `{name}`{meant}"));
+            let near = meant(name, FILTERS.split(' ').chain(VOTES.split(' ')));
+            let votes = format!("; those for votes are {}", VOTES.replace(' ', ", "));
+            let instead = if near.is_empty() { votes } else { near };
+            self.wrong(expr, format!("there is no filter `{name}`{instead}"));
             return Kind::Any;
         }
         let first = filter.args.iter().find_map(|argument| match argument {

@@ -80,7 +80,8 @@ pub(super) fn problems(score: &Score, places: &Places, is_good: bool) -> Vec<Pro
         check.wrong_in(&at(part), *line, problem.clone());
     }
     check.names_used(&compiled);
-    check.names_told(&compiled);
+    check.blind_lines(&compiled);
+    check.blind_personas(&compiled);
     if is_good && check.problems.is_empty() {
         check.rehearse(false);
         check.rehearse(true);
@@ -294,6 +295,27 @@ impl Check<'_> {
         }
     }
 
+    /// A line is made anew with letters, for each who sees it. What others said is not made anew with it.
+    fn blind_lines(&mut self, compiled: &Compiled) {
+        for blind in compiled.turns().iter().filter(|turn| turn.blind) {
+            for (at, turn) in compiled.turns().iter().enumerate() {
+                let is_seen = match &blind.sees {
+                    Sees::All => true,
+                    Sees::These(seen) => seen.iter().any(|seen| seen.phase == turn.name),
+                };
+                let part = Part::Line(at);
+                let used =
+                    compiled.uses(&part).iter().find(|name| compiled.phase(name).is_some() || ***name == *"seats");
+                if let Some(used) = used.filter(|_| is_seen) {
+                    let (at, blind) = (called(self.score, compiled, &part), &blind.name);
+                    let problem =
+                        format!("`{blind}` sees this line blind, so it cannot show `{used}`: make it of `reply`");
+                    self.wrong(&at, problem);
+                }
+            }
+        }
+    }
+
     fn form(&mut self, turn: &Turn, form: &Form, around: &[Arc<str>]) {
         match form {
             Form::OneOf(Of::Phase(phase)) | Form::Order(Of::Phase(phase)) => {
@@ -314,29 +336,14 @@ impl Check<'_> {
         }
     }
 
-    /// What is shown in a blind phase, and who somebody is in one, says nobody's name.
-    fn names_told(&mut self, compiled: &Compiled) {
+    /// Who somebody is says nobody's name to those who are to know none.
+    fn blind_personas(&mut self, compiled: &Compiled) {
         for blind in compiled.turns().iter().filter(|turn| turn.blind) {
-            for (at, turn) in compiled.turns().iter().enumerate() {
-                let is_seen = match &blind.sees {
-                    Sees::All => true,
-                    Sees::These(seen) => seen.iter().any(|seen| seen.phase == turn.name),
-                };
-                let part = Part::Line(at);
-                let used =
-                    compiled.uses(&part).iter().find(|name| compiled.phase(name).is_some() || ***name == *"seats");
-                if let Some(used) = used.filter(|_| is_seen) {
-                    let (at, blind) = (called(self.score, compiled, &part), &blind.name);
-                    let problem =
-                        format!("`{blind}` sees this line blind, so it cannot show `{used}`: make it of `reply`");
-                    self.wrong(&at, problem);
-                }
-            }
-            for (at, role) in self.score.roles.iter().enumerate() {
-                let (part, speaks) =
-                    (Part::Persona(at), blind.who.iter().flat_map(Who::roles).any(|who| *who == role.name));
-                if speaks && compiled.uses(&part).iter().any(|used| **used == *"seats") {
-                    let problem = format!("`{}` is blind and `seats` would tell names: leave it out", blind.name);
+            let roles: Vec<&Arc<str>> = blind.who.iter().flat_map(Who::roles).collect();
+            for (at, _) in self.score.roles.iter().enumerate().filter(|(_, role)| roles.contains(&&role.name)) {
+                let part = Part::Persona(at);
+                if compiled.uses(&part).iter().any(|name| **name == *"seats") {
+                    let problem = format!("`{}` is blind, and `seats` would tell names: leave it out", blind.name);
                     self.wrong(&called(self.score, compiled, &part), problem);
                 }
             }
