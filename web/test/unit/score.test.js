@@ -169,8 +169,8 @@ test("phases in words", () => {
   const said = placed(score.phases).map(({ turn }) => [speakers(score, turn), sight(turn), answer(turn)].filter(Boolean).join("; "));
   assert.deepEqual(said, [
     "guest",
-    "one cook, whom host picks; sees the message and hunger",
-    "every cook, all at once; sees propose, without names; answers with agree (yes or no), heat (1 to 10) and dish (soup or roast)",
+    "one cook, whom host picks; sees the message and “hunger”",
+    "cook, all at once; sees “propose”, without names; answers with agree (yes or no), heat (1 to 10) and dish (soup or roast)",
     "guest",
   ]);
   assert.equal(expression("{{ vote | all('agree') }}"), "vote | all('agree')");

@@ -52,9 +52,9 @@ export function expression(written: string): string {
   return written.trim().replace(/^\{\{-?\s*([^]*?)\s*-?\}\}$/, "$1");
 }
 
-function all(score: Score, role: string): string {
-  const several = (score.roles.find(({ name }) => name === role)?.most ?? 1) > 1;
-  return several ? `every ${said(role)}` : said(role);
+/** A phase as something that is named. */
+function quoted(phase: string): string {
+  return `“${said(phase)}”`;
 }
 
 /** Who speaks in a phase, and how, as a programme says it. */
@@ -62,16 +62,15 @@ export function speakers(score: Score, turn: ScoreTurn): string {
   const who = turn.who.map((who) => {
     if ("role" in who) {
       const { role, if: only } = who.role;
-      return only === undefined ? all(score, role) : `${said(role)} if ${expression(only)}`;
+      return only === undefined ? said(role) : `${said(role)} if ${expression(only)}`;
     }
     const { by, from } = who.pick;
     return `one ${list(from.map(said), "or")}, whom ${said(by)} picks`;
   });
-  const isPerson = turn.who.some((who) => rolesOf(who).some((role) => score.roles.find(({ name }) => name === role)?.isPerson));
-  const isPick = turn.who.some((who) => "pick" in who);
-  const several = turn.who.length > 1 || turn.who.some((who) => all(score, rolesOf(who)[0] ?? "").startsWith("every"));
-  const how = !several || isPick ? "" : turn.oneByOne || isPerson ? ", one by one" : ", all at once";
-  return `${list(who)}${how}`;
+  const roles = score.roles.filter(({ name }) => turn.who.some((who) => rolesOf(who).includes(name)));
+  const isInTurn = turn.oneByOne || roles.some(({ isPerson }) => isPerson);
+  const isOne = turn.who.some((who) => "pick" in who) || (roles.length === 1 && roles[0]?.most === 1);
+  return `${list(who)}${isOne ? "" : isInTurn ? ", one by one" : ", all at once"}`;
 }
 
 /** What a phase sees, where that is not everything. */
@@ -81,7 +80,7 @@ export function sight({ sees, blind }: ScoreTurn): string | undefined {
   if (sees.these.length === 0) return "sees nothing";
   const seen = sees.these.map(({ phase, where, atMost, drawn }) => {
     const some = atMost === undefined ? (where === undefined ? "" : "some of ") : `${count(atMost, "line")} ${drawn ? "drawn from " : "of "}`;
-    return `${some}${phase === "message" ? "the message" : said(phase)}`;
+    return `${some}${phase === "message" ? "the message" : quoted(phase)}`;
   });
   const isMessageOnly = sees.these.length === 1 && sees.these[0]?.phase === "message";
   return `sees ${isMessageOnly ? "only " : ""}${list(seen)}${names}`;
@@ -95,7 +94,7 @@ export function formed(form: ScoreForm): string {
   if ("list" in form) return `up to ${form.list.at_most} of ${formed(form.list.of)}`;
   const isOrder = "order" in form;
   const of = isOrder ? form.order : form.one_of;
-  const whom = "words" in of ? list(of.words, isOrder ? "and" : "or") : "phase" in of ? `those of ${said(of.phase)}` : said(of.role);
+  const whom = "words" in of ? list(of.words, isOrder ? "and" : "or") : "phase" in of ? `those of ${quoted(of.phase)}` : said(of.role);
   return isOrder ? `${whom} in order` : "words" in of ? whom : `one of ${"phase" in of ? whom : `${whom}s`}`;
 }
 
