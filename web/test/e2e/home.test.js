@@ -58,7 +58,7 @@ test("every door opens, and its example begins with one click", async () => {
     await page.waitForURL(server.origin + path);
     await page.getByRole("link", { name: "Polylogue" }).click();
   }
-  const begun = { "What is a home": /\/chorus\/[0-9a-f-]{36}$/, "The Apology": /\/scene\/[0-9a-f-]{36}$/, "A fairy tale": /\/room\/lobby$/, "Repair the roof": /\/discussion\/[0-9a-f-]{36}$/, "A council": /\/score\/[0-9a-f-]{36}$/ };
+  const begun = { "What is a home": /\/chorus\/[0-9a-f-]{36}$/, "The Apology": /\/scene\/[0-9a-f-]{36}$/, "A fairy tale": /\/room\/lobby$/, "Repair the roof": /\/discussion\/[0-9a-f-]{36}$/, "Ask a council": /\/score\/[0-9a-f-]{36}$/ };
   for (const [label, address] of Object.entries(begun)) {
     await page.locator(".doors").getByRole("button", { name: label }).click();
     await page.waitForURL(address);

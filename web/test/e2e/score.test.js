@@ -114,6 +114,20 @@ test("a seat that fails is left out, and why is said", async () => {
   await turn(page, /^Weigh/, "mute").getByText(/Left out: .*the mute would rather not say/).waitFor();
   assert.equal(await turn(page, /^Weigh/, "gpt").locator("ol li").count(), 3);
   await shoot(page, "score-left-out");
+
+  // When too few are left, it has ended; whoever failed is asked again when it goes on.
+  const short = await play("council", { message: "What is a home?", seats: { member: ["gpt", "mute"] } });
+  await server.ended(short);
+  await page.goto(`${server.origin}/score/${short}`);
+  await page.getByText("Too few of `member` are left in `weigh`.").waitFor();
+  await shoot(page, "score-too-few");
+  await page.getByRole("button", { name: "Go on" }).click();
+  const failures = async () => (await server.session(short)).errors.length;
+  for (let tries = 0; tries < 200 && (await failures()) < 2; tries++) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(await failures(), 2, "it was asked again");
+  await server.ended(short);
+  await page.getByText("Too few of `member` are left in `weigh`.").waitFor();
+  assert.equal(await turn(page, /^Weigh/, "mute").getByText(/Left out/).count(), 1);
   await clean(page);
 });
 

@@ -7,7 +7,7 @@ import { apply, begin, placeOf, type Playing, playingOf, settingsOf } from "./fo
 import Page from "./Page.svelte";
 import { roundOf } from "./rounds";
 import { heading, said } from "./score";
-import { beginExample, EXAMPLE } from "./shelf";
+import { beginExample } from "./shelf";
 
 const ENDINGS: Record<string, string> = { too_few: "too few were left", bad_score: "the score could not go on" };
 
@@ -38,6 +38,6 @@ export const score: Format = {
     sentence: "A format from a file: a council, a debate, a vote. Nine are here; write your own.",
     Drawing,
     Page,
-    example: { label: `A ${EXAMPLE.name}: “${EXAMPLE.message}”`, begin: beginExample },
+    example: { label: "Ask a council", begin: beginExample },
   },
 };
