@@ -246,7 +246,7 @@ test("where little may be spent and nothing is sent, both are said", async () =>
   const small = await Server.start({ config: "score-limited.toml" });
   try {
     const page = await open(small, "/score?of=debate");
-    await page.locator(".bound:not(.old)").getByText(/The limit here is lower: 9,000 tokens and \$0\.05/).waitFor();
+    await page.locator(".bound:not(.old)").getByText(/The limits here are lower: 9,000 tokens and \$0\.05/).waitFor();
     await shoot(page, "score-limited");
     await page.getByRole("link", { name: "Write one of your own from this" }).click();
     await page.getByText("allow_sent = true").waitFor();

@@ -71,6 +71,9 @@ test("the letters of a blind phase are those that the seats were told", () => {
     assert.deepEqual(named, reply.ranking, seat);
   }
   assert.deepEqual(letters(story, story.own.played[0], "gpt"), [], "nobody has a letter elsewhere");
+  // A letter that is somebody's name is nobody's letter.
+  const named = JSON.parse(JSON.stringify(entries).replaceAll('"mute"', '"b"'));
+  assert.deepEqual(letters(tell(named), tell(named).own.played[1], "gpt").map(({ letter }) => letter), ["A", "C", "D"]);
   // Whoever proposed reads nobody; the others read one.
   const supper = tell(journal("supper"));
   assert.deepEqual(letters(supper, supper.own.played[2], "ben"), []);

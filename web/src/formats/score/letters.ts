@@ -48,12 +48,18 @@ export function letters(story: Story, played: Played, seat: string): Lettered[] 
   const others = names.filter((name) => name !== seat);
   new Chance(story.setup.seed, [SHUFFLE, played.number, me + 1]).shuffle(others);
   const seen = seenBy(story, played, seat);
-  const order = [...others.filter((name) => seen.has(name)), ...others.filter((name) => !seen.has(name))];
-  return order.slice(0, others.filter((name) => seen.has(name)).length).map((name, at) => ({ name, letter: letterAt(at) }));
+  const free = lettersBeside(names);
+  // Those who are seen have the first letters.
+  return others.filter((name) => seen.has(name)).map((name) => ({ name, letter: free.next().value }));
 }
 
-function letterAt(place: number): string {
-  return place < 26 ? String.fromCharCode(65 + place) : `A${place - 25}`;
+/** A to Z, then A1, B1 and so on. A letter that is somebody's name is nobody's letter. */
+function* lettersBeside(names: string[]): Generator<string, never> {
+  const taken = new Set(names.map((name) => name.toUpperCase()));
+  for (let nth = 0; ; nth++) {
+    const letter = String.fromCharCode(65 + (nth % 26)) + (nth < 26 ? "" : Math.floor(nth / 26));
+    if (!taken.has(letter)) yield letter;
+  }
 }
 
 /** Those of whom this seat can read something. */

@@ -301,6 +301,7 @@ impl Rules for Playing {
     }
 
     fn asked(&self, _: &Stage, who: &PersonId) -> Option<String> {
+        self.turn()?.prompt.as_ref()?;
         let chair = self.awaiting().filter(|chair| *chair.name == *who.as_str())?;
         let seat = self.seat_named(&chair.name)?;
         let standing = self.standings.iter().find(|standing| standing.seat == seat)?;
