@@ -122,6 +122,11 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// What a person who is waited for is asked, where that is more than to go on.
+    fn asked(&self, _stage: &Stage, _who: &PersonId) -> Option<String> {
+        None
+    }
+
     /// Whether a person's words open a session again that ended so.
     fn may_reopen(&self, _stage: &Stage, reason: Reason) -> Result<(), Rejected> {
         Err(Rejected::Ended(reason))

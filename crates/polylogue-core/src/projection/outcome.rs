@@ -90,6 +90,9 @@ pub struct OutcomeAwaited {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub until: Option<String>,
+    /// What they are asked, where that is more than to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -220,7 +223,11 @@ impl Outcome {
             awaits: conversation
                 .awaited()
                 .into_iter()
-                .map(|Awaited { who, until }| OutcomeAwaited { who, until: until.map(|until| until.to_string()) })
+                .map(|Awaited { who, until }| OutcomeAwaited {
+                    until: until.map(|until| until.to_string()),
+                    asked: conversation.asked(&who),
+                    who,
+                })
                 .collect(),
             lines: lines.iter().map(OutcomeLine::of).collect(),
             results: setup.format.results(conversation),

@@ -33,6 +33,7 @@ mod result;
 mod room;
 mod scene;
 mod score;
+mod scores_served;
 mod server;
 mod sessions;
 mod stage;

@@ -300,6 +300,17 @@ impl Rules for Playing {
         }
     }
 
+    fn asked(&self, _: &Stage, who: &PersonId) -> Option<String> {
+        self.turn()?.prompt.as_ref()?;
+        let chair = self.awaiting().filter(|chair| *chair.name == *who.as_str())?;
+        let seat = self.seat_named(&chair.name)?;
+        let standing = self.standings.iter().find(|standing| standing.seat == seat)?;
+        let State::Open { told, .. } = &standing.state else { return None };
+        let view = self.view_at(Some(seat), told.what.turn, told.what.until);
+        let asked = told.what.body(self, &view).ok()?;
+        Some(asked.trim().to_owned()).filter(|asked| !asked.is_empty())
+    }
+
     fn counter(&self, ask: &AskId) -> String {
         let Some(name) = self.phase(ask.turn) else { return format!("phase {}", ask.turn) };
         match self.round_at(ask.turn as usize - 1) {

@@ -35,6 +35,9 @@ use crate::{
     words,
 };
 
+/// A score to begin with.
+const BLANK: &str = include_str!("new.yaml");
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The score: a name of `polylogue scores list`, or a file
@@ -185,7 +188,7 @@ fn new(name: &str, config: &Config) -> Result<(), Failure> {
     }
     let cannot = |error: std::io::Error| Failure::config(format!("{} cannot be written: {error}", path.display()));
     std::fs::create_dir_all(&folder).map_err(cannot)?;
-    let text = include_str!("new.yaml").replace("NAME", name);
+    let text = BLANK.replace("NAME", name);
     std::fs::write(&path, text).map_err(cannot)?;
     output::line(format!("{}: polylogue play {name} \"…\" --dry-run", path.display()));
     Ok(())
@@ -317,13 +320,14 @@ impl Format for Scored {
         }
     }
 
-    /// The scores that can be played here, as they are written.
-    fn offers(&self, house: &ThisHouse) -> Vec<Value> {
-        let offer = |listed: library::Listed| {
+    /// The scores that can be played here, as they are written, and what one begins to write.
+    fn offer(&self, house: &ThisHouse) -> Option<Value> {
+        let offered = |listed: library::Listed| {
             let score = listed.score.ok()?;
             Some(json!({"name": listed.name, "isOwn": listed.path.is_some(), "score": score, "text": listed.text}))
         };
-        library::all(&house.config).into_iter().filter_map(offer).collect()
+        let scores: Vec<Value> = library::all(&house.config).into_iter().filter_map(offered).collect();
+        Some(json!({"scores": scores, "blank": BLANK, "allowSent": house.config.scores.allow_sent}))
     }
 
     async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {
