@@ -4,7 +4,7 @@ mod library;
 mod setup;
 mod view;
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{collections::BTreeMap, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
@@ -21,7 +21,7 @@ use polylogue_server::{Code, Refusal, Request, format::score::ScoreRequest};
 use serde_json::{Value, json};
 
 use self::setup::Wish;
-use super::Format;
+use super::{Format, Left};
 use crate::{
     args::Common,
     config::Config,
@@ -309,7 +309,7 @@ impl Format for Scored {
         Settings::NAME
     }
 
-    fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
+    fn view(&self, _: Option<Left>) -> Box<dyn View> {
         Box::new(view::Phases::new())
     }
 
