@@ -144,6 +144,11 @@ impl Conversation {
         }
     }
 
+    /// What a person who is waited for is asked, where their format asks more than to go on.
+    pub fn asked(&self, who: &PersonId) -> Option<String> {
+        self.rules.asked(&self.stage, who)
+    }
+
     /// The asks as far as the limits let them, and whether they let all of them. What is under way may finish; nothing
     /// new begins, and it ends with the limit's reason, unless it has one of its own already.
     fn ask_within_limits(&self, places: Vec<Place>, over: Option<Reason>, steps: &mut Vec<Step>) -> bool {

@@ -7,6 +7,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{
     Awaited, Conversation, Reason,
@@ -39,6 +40,9 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub awaits: Vec<OutcomeAwaited>,
     pub lines: Vec<OutcomeLine>,
+    /// What came out in the end, by name, where the format works something out.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub results: Map<String, Value>,
     pub costs: Costs,
     pub errors: Vec<OutcomeError>,
     /// Files that the session made, relative to the artifacts folder.
@@ -86,6 +90,9 @@ pub struct OutcomeAwaited {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub until: Option<String>,
+    /// What they are asked, where that is more than to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -216,9 +223,14 @@ impl Outcome {
             awaits: conversation
                 .awaited()
                 .into_iter()
-                .map(|Awaited { who, until }| OutcomeAwaited { who, until: until.map(|until| until.to_string()) })
+                .map(|Awaited { who, until }| OutcomeAwaited {
+                    until: until.map(|until| until.to_string()),
+                    asked: conversation.asked(&who),
+                    who,
+                })
                 .collect(),
             lines: lines.iter().map(OutcomeLine::of).collect(),
+            results: setup.format.results(conversation),
             costs: Costs::of(conversation),
             errors: stage
                 .failures()

@@ -72,7 +72,7 @@ impl Playing {
     /// Something that was said, as templates know it.
     pub(super) fn line(&self, at: usize, view: &View) -> Value {
         let said = &self.said[at];
-        let reply = self.shown(said, view);
+        let reply = self.reply_shown(said, view);
         let (name, to) = (self.called(said.seat, view), said.to.map(|to| self.called(to, view)));
         let text = self.text(said, reply.as_ref(), view);
         let reply = reply.as_ref().map(values::value);
@@ -83,16 +83,17 @@ impl Playing {
         }
     }
 
-    /// The same as far as it is heard: who says it, what, and to whom.
+    /// The same as far as it is heard: who says it, what, and to whom; and whether whoever looks has said it.
     pub(super) fn heard(&self, at: usize, view: &View) -> Value {
         let said = &self.said[at];
-        let reply = view.labels.as_ref().and_then(|_| self.shown(said, view));
+        let reply = view.labels.as_ref().and_then(|_| self.reply_shown(said, view));
         let (name, to) = (self.called(said.seat, view), said.to.map(|to| self.called(to, view)));
-        context! { name, text => self.text(said, reply.as_ref(), view), to }
+        let is_own = view.me == Some(said.seat);
+        context! { name, text => self.text(said, reply.as_ref(), view), to, is_own }
     }
 
     /// A reply with everybody called as whoever looks calls them. Words that are somebody's name by chance stay.
-    fn shown(&self, said: &Said, view: &View) -> Option<Json> {
+    fn reply_shown(&self, said: &Said, view: &View) -> Option<Json> {
         let mut reply = said.reply.clone()?;
         if view.labels.is_some() {
             let turn = self.score.turn(self.played[said.turn].phase);

@@ -88,13 +88,12 @@ impl Playing {
     /// What the fixed head of a seat's requests is filled with.
     fn head(&self, seat: usize, agent: &Agent) -> Value {
         let (score, chair) = (&self.settings.score, &self.seats[seat]);
-        let part = score.role(&chair.role).and_then(|role| role.persona.as_deref());
         context! {
             score => score.name.replace('-', " "),
             about => score.about.trim(),
             name => &*chair.name,
             role => &*chair.role,
-            part => part.map(str::trim),
+            part => self.persona(seat).unwrap_or_default(),
             persona => agent.persona.as_deref().map(str::trim),
         }
     }
@@ -299,6 +298,17 @@ impl Rules for Playing {
             Some(chair) if *chair.name == *who.as_str() => Ok(()),
             Some(_) | None => Err(Rejected::NotYourTurn(who.clone())),
         }
+    }
+
+    fn asked(&self, _: &Stage, who: &PersonId) -> Option<String> {
+        self.turn()?.prompt.as_ref()?;
+        let chair = self.awaiting().filter(|chair| *chair.name == *who.as_str())?;
+        let seat = self.seat_named(&chair.name)?;
+        let standing = self.standings.iter().find(|standing| standing.seat == seat)?;
+        let State::Open { told, .. } = &standing.state else { return None };
+        let view = self.view_at(Some(seat), told.what.turn, told.what.until);
+        let asked = told.what.body(self, &view).ok()?;
+        Some(asked.trim().to_owned()).filter(|asked| !asked.is_empty())
     }
 
     fn counter(&self, ask: &AskId) -> String {

@@ -355,6 +355,7 @@ impl Playing {
             Part::Where(phase, _) => of("where", phase),
             Part::Until(_) => "`until` of a repeat".to_owned(),
             Part::Result(at) => format!("the result `{}`", self.settings.score.results[*at].name),
+            Part::Persona(at) => format!("`persona` of the role `{}`", self.settings.score.roles[*at].name),
         }
     }
 

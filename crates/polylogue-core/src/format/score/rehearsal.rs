@@ -350,6 +350,7 @@ impl Rehearsal<'_> {
         let view = playing.view_at(Some(told.what.seat), told.what.turn, told.what.until);
         let mut found: Vec<Faulty> = told.what.body(playing, &view).err().into_iter().collect();
         found.extend(playing.try_where(&view));
+        found.extend(playing.persona(told.what.seat).err());
         let found: Vec<_> =
             found.into_iter().map(|faulty| (playing.named(&faulty.part), faulty.line, faulty.problem)).collect();
         self.faulty.extend(found);

@@ -62,14 +62,13 @@ impl Playing {
         let view = self.view_at(Some(telling.seat), telling.turn, telling.until);
         let chair = &self.seats[telling.seat];
         let prompt = telling.body(self, &view).unwrap_or_else(|_| "It is your turn.".to_owned());
-        let part = self.settings.score.role(&chair.role).and_then(|role| role.persona.as_deref());
         let notes = telling.notes().to_vec();
         context! {
-            message => telling.sees_message(self).then(|| self.settings.message.clone()),
+            message => telling.has_message.then(|| self.settings.message.clone()),
             lines,
             name => &*chair.name,
             role => &*chair.role,
-            part => part.map(str::trim),
+            part => self.persona(telling.seat).unwrap_or_default(),
             persona => agent.persona.as_deref().map(str::trim),
             notes,
             prompt => prompt.trim(),
@@ -80,7 +79,7 @@ impl Playing {
     pub(super) fn try_small(&self, stage: &Stage) -> Result<(), BadSetup> {
         let templates = stage.templates();
         templates.try_render(SYSTEM, &self.small_head())?;
-        let line = context! { name => "name", text => "text" };
+        let line = context! { name => "name", text => "text", is_own => false };
         let sample = context! {
             message => "message", lines => vec![line], name => "name", role => "role", part => "part",
             persona => "persona", notes => vec!["note"], prompt => "prompt",
@@ -138,9 +137,11 @@ fn first_two(field: &str, of: &[String]) -> Vec<Pick> {
     };
     let first = |first: &String| {
         let others = without(first, of);
-        if others.is_empty() {
-            let value = vec![first.clone()].into();
-            return Pick::new(first.as_str(), ()).then(vec![Part::Given { field: field.to_owned().into(), value }]);
+        // Where one is left or none, there is nothing more to choose.
+        if others.len() < 2 {
+            let order: Vec<String> = [first.clone()].into_iter().chain(others).collect();
+            let given = Part::Given { field: field.to_owned().into(), value: order.into() };
+            return Pick::new(first.as_str(), ()).then(vec![given]);
         }
         let second = |second: &String| Pick::new(second.as_str(), ()).then(vec![whole(first, second)]);
         let next = Choice::new(field.to_owned(), others.iter().map(second).collect()).judged().asked("And the next?");

@@ -1,13 +1,13 @@
 //! What a seat is told in a phase: what it sees of what was said and has not been told yet, then the phase's prompt.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use minijinja::{Value, context, value::Object};
 
 use super::{
     blind::Labels,
     compiled::{Faulty, Part},
-    language::{MESSAGE, Seen, Sees},
+    language::{MESSAGE, Role, Seen, Sees},
     playing::{Chair, Instance, Playing},
     reply, values,
 };
@@ -27,6 +27,8 @@ pub(super) struct Telling {
     pub(super) until: usize,
     news: News,
     tells_message: bool,
+    /// Whether those who are told everything anew are told the message.
+    pub(super) has_message: bool,
     notes: Vec<Arc<str>>,
     /// Whom it may choose from, where it is to choose.
     pub(super) candidates: Option<Arc<[usize]>>,
@@ -126,6 +128,7 @@ impl Telling {
             until,
             news,
             tells_message: sees_message && !chair.knows_message && !shows(MESSAGE),
+            has_message: (sees_message || chair.knows_message) && !shows(MESSAGE),
             notes: chair.notes.clone(),
             candidates,
             problem: None,
@@ -203,24 +206,19 @@ impl Telling {
         self.shape(playing).map(|shape| reply::in_words(&shape))
     }
 
-    /// What it may see and was said lately, for those who are told everything anew.
+    /// What it may see and was said lately, for those who are told everything anew: their own words as well.
     pub(super) fn lately(&self, playing: &Playing, most: usize) -> Vec<Value> {
         let view = playing.view_at(Some(self.seat), self.turn, self.until);
-        let seen = playing.seen(&view);
-        let heard: Vec<usize> = seen.into_iter().filter(|at| !playing.said[*at].text.is_empty()).collect();
+        let seen: BTreeSet<usize> = playing.seen(&view).into_iter().collect();
+        let is_own = |at: usize| playing.said[at].seat == self.seat;
+        let mut heard = playing.in_sight(&view);
+        heard.retain(|at| !playing.said[*at].text.is_empty() && (is_own(*at) || seen.contains(at)));
         let from = heard.len().saturating_sub(most);
         heard[from..].iter().map(|at| playing.heard(*at, &view)).collect()
     }
 
     pub(super) fn notes(&self) -> &[Arc<str>] {
         &self.notes
-    }
-
-    pub(super) fn sees_message(&self, playing: &Playing) -> bool {
-        match &playing.score.turn(playing.played[self.turn].phase).sees {
-            Sees::All => true,
-            Sees::These(seen) => seen.iter().any(|seen| *seen.phase == *MESSAGE),
-        }
     }
 }
 
@@ -266,6 +264,21 @@ impl Playing {
             Sees::These(seen) => {
                 let seen = seen.iter().enumerate();
                 seen.flat_map(|(nth, seen)| self.some_of(instance.phase, nth, seen, view)).collect()
+            }
+        };
+        if let Some(labels) = &view.labels {
+            found.sort_by_key(|at| (labels.place(self.said[*at].seat), *at));
+        }
+        found
+    }
+
+    /// All that was said in the phases that a phase sees, one's own words among it.
+    fn in_sight(&self, view: &View) -> Vec<usize> {
+        let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
+        let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
+            Sees::All => (0..view.until).collect(),
+            Sees::These(seen) => {
+                seen.iter().flat_map(|seen| self.of_phase(&seen.phase, view.turn, view.until)).collect()
             }
         };
         if let Some(labels) = &view.labels {
@@ -357,6 +370,15 @@ impl Playing {
             variables.extend(value.map(|value| (name.clone(), value)));
         }
         Variables(variables)
+    }
+
+    /// Who a seat is in its role. It is told once, before anything is played.
+    pub(super) fn persona(&self, seat: usize) -> Result<Option<String>, Faulty> {
+        let is_of = |role: &Role| role.name == self.seats[seat].role && role.persona.is_some();
+        let Some(role) = self.settings.score.roles.iter().position(is_of) else { return Ok(None) };
+        let (part, view) = (Part::Persona(role), View { me: Some(seat), turn: 0, until: 0, labels: None });
+        let written = self.score.write(&part, || self.variables(&part, &view, None).value())?;
+        Ok(Some(written.trim().to_owned()).filter(|written| !written.is_empty()))
     }
 
     /// The names of the seats, by role.
