@@ -1208,6 +1208,10 @@ export interface components {
             byAgent: {
                 [key: string]: components["schemas"]["AgentCosts"];
             };
+            /** @description Where the format's phases have names. */
+            byPhase?: {
+                [key: string]: components["schemas"]["AgentCosts"];
+            };
             /** @description What engines that bill by character billed; it is in the sums above. */
             speech?: components["schemas"]["SpeechCosts"];
             /** @description The models whose price nobody knows: no limit in dollars holds them. */
