@@ -1831,6 +1831,10 @@ export interface components {
             /** @description The people whose turn it is. */
             awaits?: components["schemas"]["OutcomeAwaited"][];
             lines: components["schemas"]["OutcomeLine"][];
+            /** @description What came out in the end, by name, where the format works something out. */
+            results?: {
+                [key: string]: unknown;
+            };
             costs: components["schemas"]["Costs"];
             errors: components["schemas"]["OutcomeError"][];
             /** @description Files that the session made, relative to the artifacts folder. */
@@ -3158,7 +3162,7 @@ export interface components {
             default?: string[];
             /** @description Whether people have its seats. */
             isPerson?: boolean;
-            /** @description Who somebody is in this part. */
+            /** @description A template of who somebody is in this part. */
             persona?: string;
         };
         /** @description Somebody's place in a score. */
