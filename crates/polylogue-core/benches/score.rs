@@ -69,6 +69,7 @@ fn mirror(text: &str, places: Vec<(&str, &str)>, values: &[(&str, u32)]) -> Setu
     Setup {
         cast: Cast::new(agents, people).unwrap(),
         format: FormatSetup::new(Settings::new(score.into(), "What is a home?", values, seats)),
+        speech: false,
         ..chorus(1)
     }
 }

@@ -90,6 +90,11 @@ impl Conversation {
         self.rules.counter(ask)
     }
 
+    /// The phase that a turn belongs to, where the format's phases have names.
+    pub fn phase(&self, turn: u32) -> Option<Arc<str>> {
+        self.rules.phase(turn)
+    }
+
     /// After how many rounds or beats it ends at the latest, where its format counts them.
     pub fn bound(&self) -> Option<u32> {
         self.rules.bound()

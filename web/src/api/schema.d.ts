@@ -2589,7 +2589,7 @@ export interface components {
          * @description What the participants of a scene are told, and what the moderator is asked for. A journal that names no edition has
          *     the first, so that what was sent then can still be shown as it was sent, and the scene goes on as it began.
          */
-        SceneEdition: "first" | "second";
+        SceneEdition: "first" | "second" | "third";
         /** @description A character who could not respond. */
         SceneError: {
             /** Format: uint32 */

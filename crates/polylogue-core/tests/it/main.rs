@@ -27,6 +27,7 @@ mod scene_properties;
 mod scene_told;
 mod score;
 mod score_blind;
+mod score_docs;
 mod score_generated;
 mod score_mirrors;
 mod score_properties;

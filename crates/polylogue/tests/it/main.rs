@@ -32,6 +32,7 @@ mod postgres;
 mod result;
 mod room;
 mod scene;
+mod score;
 mod scores_served;
 mod server;
 mod sessions;

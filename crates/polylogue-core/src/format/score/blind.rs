@@ -17,7 +17,7 @@ use crate::chance::Chance;
 
 /// The letters of the others, for one seat, in the order of the letters.
 #[derive(Clone, Debug)]
-pub(super) struct Labels(Vec<(usize, String)>);
+pub(super) struct Labels(Vec<(usize, Arc<str>)>);
 
 impl Labels {
     /// Those who are seen come first, in an order that is drawn. A letter that is somebody's name is nobody's letter.
@@ -26,13 +26,13 @@ impl Labels {
         Chance::new(playing.seed, &[SHUFFLE, turn as u64 + 1, me as u64 + 1]).shuffle(&mut others);
         let sees = &playing.score.turn(playing.played[turn].phase).sees;
         let is_seen = |seat: &usize| match sees {
-            Sees::All => playing.said[..until].iter().any(|said| said.seat == *seat),
+            Sees::All => playing.said.iter().take(until).any(|said| said.seat == *seat),
             Sees::These(seen) => seen.iter().any(|seen| {
                 playing.of_phase(&seen.phase, turn, until).iter().any(|at| playing.said[*at].seat == *seat)
             }),
         };
         others.sort_by_key(|seat| !is_seen(seat));
-        let is_free = |letter: &String| !playing.seats.iter().any(|chair| chair.name.eq_ignore_ascii_case(letter));
+        let is_free = |letter: &Arc<str>| !playing.seats.iter().any(|chair| chair.name.eq_ignore_ascii_case(letter));
         Labels(others.into_iter().zip((0..).map(letter).filter(is_free)).collect())
     }
 
@@ -42,22 +42,22 @@ impl Labels {
     }
 
     /// The letter of a seat; `None` for whoever looks.
-    fn of(&self, seat: usize) -> Option<&str> {
-        self.0.get(self.place(seat)).map(|(_, letter)| letter.as_str())
+    fn of(&self, seat: usize) -> Option<&Arc<str>> {
+        self.0.get(self.place(seat)).map(|(_, letter)| letter)
     }
 }
 
 /// A to Z, then A1, B1 and so on.
-fn letter(nth: usize) -> String {
+fn letter(nth: usize) -> Arc<str> {
     let letter = char::from(b'A' + (nth % 26) as u8);
-    if nth < 26 { letter.to_string() } else { format!("{letter}{}", nth / 26) }
+    if nth < 26 { letter.to_string().into() } else { format!("{letter}{}", nth / 26).into() }
 }
 
 impl Playing {
     /// What a seat is called by whoever looks.
-    pub(super) fn called(&self, seat: usize, view: &View) -> String {
+    pub(super) fn called(&self, seat: usize, view: &View) -> Arc<str> {
         let letter = view.labels.as_ref().and_then(|labels| labels.of(seat));
-        letter.unwrap_or(&self.seats[seat].name).to_owned()
+        letter.unwrap_or(&self.seats[seat].name).clone()
     }
 
     /// What these seats are called, in an order that says nothing of theirs where they have letters.
@@ -66,13 +66,13 @@ impl Playing {
         if let Some(labels) = &view.labels {
             seats.sort_by_key(|seat| labels.place(*seat));
         }
-        seats.into_iter().map(|seat| self.called(seat, view)).collect()
+        seats.into_iter().map(|seat| self.called(seat, view).to_string()).collect()
     }
 
     /// Something that was said, as templates know it.
     pub(super) fn line(&self, at: usize, view: &View) -> Value {
         let said = &self.said[at];
-        let reply = self.shown(said, view);
+        let reply = self.reply_shown(said, view);
         let mut of = vec![
             ("name", Value::from(self.called(said.seat, view))),
             ("text", Value::from(self.text(said, reply.as_ref(), view))),
@@ -86,8 +86,20 @@ impl Playing {
         Value::from_pairs(of)
     }
 
+    /// The same as far as it is heard: who says it, what, and to whom; and whether whoever looks has said it.
+    pub(super) fn heard(&self, at: usize, view: &View) -> Value {
+        let said = &self.said[at];
+        let reply = view.labels.as_ref().and_then(|_| self.reply_shown(said, view));
+        Value::from_pairs([
+            ("name", Value::from(self.called(said.seat, view))),
+            ("text", Value::from(self.text(said, reply.as_ref(), view))),
+            ("to", said.to.map_or(Value::from(()), |to| self.called(to, view).into())),
+            ("is_own", Value::from(view.me == Some(said.seat))),
+        ])
+    }
+
     /// A reply with everybody called as whoever looks calls them. Words that are somebody's name by chance stay.
-    fn shown(&self, said: &Said, view: &View) -> Option<Json> {
+    fn reply_shown(&self, said: &Said, view: &View) -> Option<Json> {
         let mut reply = said.reply.clone()?;
         if view.labels.is_some() {
             let turn = self.score.turn(self.played[said.turn].phase);
@@ -104,7 +116,7 @@ impl Playing {
         match value {
             Json::String(name) => {
                 if let Some(seat) = self.seat_named(name) {
-                    *value = self.called(seat, view).into();
+                    *value = self.called(seat, view).to_string().into();
                 }
             }
             Json::Array(items) => items.iter_mut().for_each(|item| self.relabel(item, view)),
@@ -127,7 +139,7 @@ impl Playing {
     pub(super) fn seat_value(&self, seat: usize, view: &View) -> Value {
         let letter = view.labels.as_ref().and_then(|labels| Some((labels.of(seat)?, labels.place(seat) + 1)));
         let (name, role, number) = match letter {
-            Some((letter, number)) => (Value::from(letter), Value::from(letter), number),
+            Some((letter, number)) => (Value::from(letter.clone()), Value::from(letter.clone()), number),
             None => {
                 let chair = &self.seats[seat];
                 let number = self.seats[..=seat].iter().filter(|other| other.role == chair.role).count();

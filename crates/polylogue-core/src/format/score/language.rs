@@ -50,7 +50,7 @@ pub struct Role {
     /// Whether people have its seats.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_person: bool,
-    /// Who somebody is in this part.
+    /// A template of who somebody is in this part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<Arc<str>>,
 }

@@ -9,6 +9,7 @@ mod bound;
 mod compiled;
 mod decision;
 mod language;
+mod log;
 mod playing;
 mod reader;
 mod rehearsal;
@@ -87,13 +88,12 @@ impl Playing {
     /// What the fixed head of a seat's requests is filled with.
     fn head(&self, seat: usize, agent: &Agent) -> Value {
         let (score, chair) = (&self.settings.score, &self.seats[seat]);
-        let part = score.role(&chair.role).and_then(|role| role.persona.as_deref());
         context! {
             score => score.name.replace('-', " "),
             about => score.about.trim(),
             name => &*chair.name,
             role => &*chair.role,
-            part => part.map(str::trim),
+            part => self.persona(seat).unwrap_or_default(),
             persona => agent.persona.as_deref().map(str::trim),
         }
     }
@@ -117,7 +117,7 @@ impl Playing {
             system: chair.head.get(|| templates.render("score_system.j2", &self.head(seat, agent))),
             thread: chair.past.thread(write),
             prompt: told.text(write),
-            shape: reply::shape(self, &told.what).map(Arc::new),
+            shape: told.what.shape(self),
             grammar: None,
             plan: None,
             sampling: agent.sampling.clone(),
@@ -312,13 +312,16 @@ impl Rules for Playing {
     }
 
     fn counter(&self, ask: &AskId) -> String {
-        let at = (ask.turn as usize).saturating_sub(1);
-        let Some(instance) = self.played.get(at) else { return format!("phase {}", ask.turn) };
-        let name = &self.score.turn(instance.phase).name;
-        match self.round_at(at) {
+        let Some(name) = self.phase(ask.turn) else { return format!("phase {}", ask.turn) };
+        match self.round_at(ask.turn as usize - 1) {
             Some((round, rounds)) => format!("{name}, round {round} of {rounds}"),
             None => name.to_string(),
         }
+    }
+
+    fn phase(&self, turn: u32) -> Option<Arc<str>> {
+        let instance = self.played.get((turn as usize).checked_sub(1)?)?;
+        Some(self.score.turn(instance.phase).name.clone())
     }
 
     fn notice(&self, _: &Stage, reason: Reason) -> Option<Arc<str>> {

@@ -307,7 +307,7 @@ impl Rehearsal<'_> {
         let length = |seat: usize| estimate_tokens(&playing.seats[seat].name);
         let from = picking.from.clone();
         let chosen = from.iter().copied().max_by_key(|seat| (is_agent(*seat), length(*seat)));
-        let called = chosen.map(|chosen| playing.called(chosen, &view)).unwrap_or_default();
+        let called = chosen.map(|chosen| playing.called(chosen, &view).to_string()).unwrap_or_default();
         for seat in from.into_iter().filter(|seat| Some(*seat) != chosen) {
             self.pass_over(seat);
         }
@@ -350,6 +350,7 @@ impl Rehearsal<'_> {
         let view = playing.view_at(Some(told.what.seat), told.what.turn, told.what.until);
         let mut found: Vec<Faulty> = told.what.body(playing, &view).err().into_iter().collect();
         found.extend(playing.try_where(&view));
+        found.extend(playing.persona(told.what.seat).err());
         let found: Vec<_> =
             found.into_iter().map(|faulty| (playing.named(&faulty.part), faulty.line, faulty.problem)).collect();
         self.faulty.extend(found);

@@ -135,7 +135,7 @@ pub(super) fn read(
     repairs: &mut Vec<Repair>,
 ) -> Result<Read, Unread> {
     let phase = playing.played[telling.turn].phase;
-    let Some(shape) = shape(playing, telling) else {
+    let Some(shape) = telling.shape(playing) else {
         let text = plain(playing, telling.seat, text, repairs);
         let empty = Problem::Missing("a word".to_owned());
         return if text.is_empty() { Err(Unread::Reply(empty)) } else { Ok(Read { text, reply: None, to: None }) };
@@ -177,7 +177,7 @@ pub(super) fn is_of_seats(form: &Form) -> bool {
 fn named(playing: &Playing, value: &Json, is_seat: bool, view: &View) -> Json {
     match value {
         Json::String(called) if is_seat => {
-            let seat = (0..playing.seats.len()).find(|seat| playing.called(*seat, view) == *called);
+            let seat = (0..playing.seats.len()).find(|seat| *playing.called(*seat, view) == **called);
             seat.map_or_else(|| value.clone(), |seat| Json::String(playing.seats[seat].name.to_string()))
         }
         Json::Array(items) => Json::Array(items.iter().map(|item| named(playing, item, is_seat, view)).collect()),
@@ -194,9 +194,8 @@ pub(super) fn line(playing: &Playing, phase: usize, view: &View, reply: &Json) -
     let turn = playing.score.turn(phase);
     if turn.line.is_some() {
         let part = Part::Line(phase);
-        let round = playing.round_at(view.turn);
-        let variables = playing.variables(&part, view, round, vec![("reply", values::value(reply))]);
-        return playing.score.write(&part, variables);
+        let known = || playing.variables(&part, view, playing.round_at(view.turn));
+        return playing.score.write(&part, || known().with("reply", values::value(reply)));
     }
     let texts: Vec<&str> = turn
         .reply

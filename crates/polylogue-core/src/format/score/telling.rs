@@ -1,17 +1,17 @@
 //! What a seat is told in a phase: what it sees of what was said and has not been told yet, then the phase's prompt.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use minijinja::{Value, context};
 
 use super::{
     blind::Labels,
     compiled::{Faulty, Part},
-    language::{MESSAGE, Seen, Sees},
-    playing::{Chair, Playing},
+    language::{MESSAGE, Role, Seen, Sees},
+    playing::{Chair, Instance, Playing},
     reply, values,
 };
-use crate::{ask::Text, chance::Chance, ledger::estimate_tokens, prompt::Templates};
+use crate::{ask::Text, chance::Chance, ledger::estimate_tokens, prompt::Templates, text::reply::Shape, thread::Kept};
 
 /// What the draws of a score are for; part of their place.
 pub(super) const SHUFFLE: u64 = 1;
@@ -27,11 +27,14 @@ pub(super) struct Telling {
     pub(super) until: usize,
     news: News,
     tells_message: bool,
+    /// Whether those who are told everything anew are told the message.
+    pub(super) has_message: bool,
     notes: Vec<Arc<str>>,
     /// Whom it may choose from, where it is to choose.
     pub(super) candidates: Option<Arc<[usize]>>,
     /// Why its last reply could not be used.
     problem: Option<Arc<str>>,
+    shape: Kept<Option<Arc<Shape>>>,
 }
 
 /// What is shown of what was said.
@@ -53,6 +56,20 @@ pub(super) struct View {
     pub(super) turn: usize,
     pub(super) until: usize,
     pub(super) labels: Option<Labels>,
+}
+
+/// What a template or an expression can use.
+pub(super) struct Variables(Vec<(Arc<str>, Value)>);
+
+impl Variables {
+    pub(super) fn value(self) -> Value {
+        Value::from_pairs(self.0)
+    }
+
+    /// All of it, and one thing more.
+    pub(super) fn with(&self, name: &str, value: Value) -> Value {
+        Value::from_pairs(self.0.iter().cloned().chain([(name.into(), value)]))
+    }
 }
 
 impl Telling {
@@ -101,9 +118,11 @@ impl Telling {
             until,
             news,
             tells_message: sees_message && !chair.knows_message && !shows(MESSAGE),
+            has_message: (sees_message || chair.knows_message) && !shows(MESSAGE),
             notes: chair.notes.clone(),
             candidates,
             problem: None,
+            shape: Kept::default(),
         }
     }
 
@@ -144,7 +163,7 @@ impl Telling {
             News::InPrompt => Vec::new(),
         };
         let heard = |at: &usize| playing.said[*at].seat != self.seat && !playing.said[*at].text.is_empty();
-        let seen: Vec<Value> = seen.into_iter().filter(heard).map(|at| playing.line(at, &view)).collect();
+        let seen: Vec<Value> = seen.into_iter().filter(heard).map(|at| playing.heard(at, &view)).collect();
         let message = self.tells_message.then(|| playing.settings.message.clone());
         let notes = self.notes.clone();
         templates.render("score_turn.j2", &context! { message, seen, notes, prompt => prompt.trim(), form })
@@ -153,38 +172,43 @@ impl Telling {
     /// The prompt of the score itself.
     pub(super) fn body(&self, playing: &Playing, view: &View) -> Result<String, Faulty> {
         let phase = playing.played[self.turn].phase;
-        let (part, more) = match &self.candidates {
-            None => (Part::Prompt(phase), Vec::new()),
-            Some(from) => (Part::Pick(phase), vec![("candidates", Value::from(playing.all_called(from, view)))]),
-        };
-        let variables = playing.variables(&part, view, playing.round_at(self.turn), more);
-        playing.score.write(&part, variables)
+        let known = |part| playing.variables(part, view, playing.round_at(self.turn));
+        match &self.candidates {
+            None => {
+                let part = Part::Prompt(phase);
+                playing.score.write(&part, || known(&part).value())
+            }
+            Some(from) => {
+                let part = Part::Pick(phase);
+                let from = || Value::from(playing.all_called(from, view));
+                playing.score.write(&part, || known(&part).with("candidates", from()))
+            }
+        }
+    }
+
+    /// The form of the reply that is asked for; `None` for plain text.
+    pub(super) fn shape(&self, playing: &Playing) -> Option<Arc<Shape>> {
+        self.shape.get(|| reply::shape(playing, self).map(Arc::new))
     }
 
     /// The form of the reply, in words.
-    pub(super) fn form(&self, playing: &Playing) -> Option<String> {
-        let shape = reply::shape(playing, self)?;
-        Some(reply::in_words(&shape))
+    fn form(&self, playing: &Playing) -> Option<String> {
+        self.shape(playing).map(|shape| reply::in_words(&shape))
     }
 
-    /// What it may see and was said lately, for those who are told everything anew.
+    /// What it may see and was said lately, for those who are told everything anew: their own words as well.
     pub(super) fn lately(&self, playing: &Playing, most: usize) -> Vec<Value> {
         let view = playing.view_at(Some(self.seat), self.turn, self.until);
-        let seen = playing.seen(&view);
-        let heard: Vec<usize> = seen.into_iter().filter(|at| !playing.said[*at].text.is_empty()).collect();
+        let seen: BTreeSet<usize> = playing.seen(&view).into_iter().collect();
+        let is_own = |at: usize| playing.said[at].seat == self.seat;
+        let mut heard = playing.in_sight(&view);
+        heard.retain(|at| !playing.said[*at].text.is_empty() && (is_own(*at) || seen.contains(at)));
         let from = heard.len().saturating_sub(most);
-        heard[from..].iter().map(|at| playing.line(*at, &view)).collect()
+        heard[from..].iter().map(|at| playing.heard(*at, &view)).collect()
     }
 
     pub(super) fn notes(&self) -> &[Arc<str>] {
         &self.notes
-    }
-
-    pub(super) fn sees_message(&self, playing: &Playing) -> bool {
-        match &playing.score.turn(playing.played[self.turn].phase).sees {
-            Sees::All => true,
-            Sees::These(seen) => seen.iter().any(|seen| *seen.phase == *MESSAGE),
-        }
     }
 }
 
@@ -202,10 +226,9 @@ impl Playing {
 
     /// The same of one that is over.
     fn last_of(&self, phase: usize, turn: usize, until: usize) -> Vec<usize> {
-        let before = &self.played[..turn.min(self.played.len())];
-        let Some(at) = before.iter().rposition(|instance| instance.phase == phase) else { return Vec::new() };
+        let Some(at) = self.played.last_before(turn, |instance| instance.phase == phase) else { return Vec::new() };
         let end = self.played.get(at + 1).map_or(until, |next| next.first).min(until);
-        let mut found: Vec<usize> = (before[at].first..end).collect();
+        let mut found: Vec<usize> = (self.played[at].first..end).collect();
         found.sort_by_key(|at| self.said[*at].seat);
         found
     }
@@ -239,17 +262,29 @@ impl Playing {
         found
     }
 
+    /// All that was said in the phases that a phase sees, one's own words among it.
+    fn in_sight(&self, view: &View) -> Vec<usize> {
+        let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
+        let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
+            Sees::All => (0..view.until).collect(),
+            Sees::These(seen) => {
+                seen.iter().flat_map(|seen| self.of_phase(&seen.phase, view.turn, view.until)).collect()
+            }
+        };
+        if let Some(labels) = &view.labels {
+            found.sort_by_key(|at| (labels.place(self.said[*at].seat), *at));
+        }
+        found
+    }
+
     fn some_of(&self, phase: usize, nth: usize, seen: &Seen, view: &View) -> Vec<usize> {
         let mut found = self.of_phase(&seen.phase, view.turn, view.until);
         found.retain(|at| self.is_shown(*at, view));
         if seen.only_where.is_some() && !self.is_rehearsal {
             let part = Part::Where(phase, nth);
             let open = View { labels: None, ..view.clone() };
-            found.retain(|at| {
-                let variables =
-                    self.variables(&part, &open, self.round_at(view.turn), vec![("line", self.line(*at, &open))]);
-                self.score.holds(&part, variables).unwrap_or(true)
-            });
+            let known = self.variables(&part, &open, self.round_at(view.turn));
+            found.retain(|at| self.score.holds(&part, known.with("line", self.line(*at, &open))).unwrap_or(true));
         }
         let most = seen.at_most.map_or(usize::MAX, |most| most as usize);
         if found.len() > most {
@@ -257,7 +292,8 @@ impl Playing {
                 found.sort_by_key(|at| Reverse(self.length_of(*at)));
                 found.truncate(most);
             } else if seen.drawn {
-                let of = self.played[..view.turn].iter().rposition(|of| self.score.turn(of.phase).name == seen.phase);
+                let is_it = |of: &Instance| self.score.turn(of.phase).name == seen.phase;
+                let of = self.played.last_before(view.turn, is_it);
                 let (of, me) = (of.map_or(0, |of| of as u64 + 1), view.me.map_or(0, |me| me as u64 + 1));
                 Chance::new(self.seed, &[FORWARD, of, me]).shuffle(&mut found);
                 found.truncate(most);
@@ -290,10 +326,9 @@ impl Playing {
             if seen.only_where.is_some() {
                 let part = Part::Where(phase, nth);
                 let lines = self.of_phase(&seen.phase, view.turn, view.until);
-                found.extend(lines.into_iter().find_map(|at| {
-                    let more = vec![("line", self.line(at, &open))];
-                    self.score.holds(&part, self.variables(&part, &open, self.round_at(view.turn), more)).err()
-                }));
+                let known = self.variables(&part, &open, self.round_at(view.turn));
+                let fault = |at| self.score.holds(&part, known.with("line", self.line(at, &open))).err();
+                found.extend(lines.into_iter().find_map(fault));
             }
         }
         found
@@ -307,15 +342,8 @@ impl Playing {
     }
 
     /// The variables that a part of the score uses.
-    pub(super) fn variables(
-        &self,
-        part: &Part,
-        view: &View,
-        round: Option<(u32, u32)>,
-        more: Vec<(&'static str, Value)>,
-    ) -> Value {
-        let mut variables: Vec<(Arc<str>, Value)> =
-            more.into_iter().map(|(name, value)| (Arc::from(name), value)).collect();
+    pub(super) fn variables(&self, part: &Part, view: &View, round: Option<(u32, u32)>) -> Variables {
+        let mut variables = Vec::new();
         for name in self.score.uses(part) {
             let value = match &**name {
                 MESSAGE => Some(self.settings.message.clone().into()),
@@ -331,7 +359,16 @@ impl Playing {
             };
             variables.extend(value.map(|value| (name.clone(), value)));
         }
-        Value::from_pairs(variables)
+        Variables(variables)
+    }
+
+    /// Who a seat is in its role. It is told once, before anything is played.
+    pub(super) fn persona(&self, seat: usize) -> Result<Option<String>, Faulty> {
+        let is_of = |role: &Role| role.name == self.seats[seat].role && role.persona.is_some();
+        let Some(role) = self.settings.score.roles.iter().position(is_of) else { return Ok(None) };
+        let (part, view) = (Part::Persona(role), View { me: Some(seat), turn: 0, until: 0, labels: None });
+        let written = self.score.write(&part, || self.variables(&part, &view, None).value())?;
+        Ok(Some(written.trim().to_owned()).filter(|written| !written.is_empty()))
     }
 
     /// The names of the seats, by role.
