@@ -110,6 +110,10 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
             _ => {}
         }
     }
+    // The last record can be seen before the files that follow from it are written.
+    if is_run_here {
+        ending.await?;
+    }
     shown.view.close(&shown.conversation);
     engine.guide.tell(&shown.conversation);
     let stage = shown.conversation.stage();
