@@ -1846,6 +1846,8 @@ export interface components {
              * @description When it goes on without them; left out while others are asked as well, and where it waits however long it takes.
              */
             until?: string;
+            /** @description What they are asked, where that is more than to go on. */
+            asked?: string;
         };
         /** @description A call that failed for good. */
         OutcomeError: {
@@ -3240,6 +3242,10 @@ export interface components {
         };
         Scores: {
             scores: components["schemas"]["OfferedScore"][];
+            /** @description One to begin with, where one of one's own is to be called `NAME` */
+            blank: string;
+            /** @description Whether one that comes with the request is played */
+            allowSent: boolean;
         };
         SentMessage: {
             /** @description `system`, `user` or `assistant` */

@@ -1,5 +1,5 @@
-// Which lines are still being said, and what is heard of each: the same in the page as in the core, which keeps what it
-// says of some scenes beside this test.
+// Which lines are still being said, and what is heard of each: the same in the page as in the core, whose own test keeps
+// what it says of some scenes.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -13,7 +13,9 @@ globalThis.window = globalThis.document = new EventTarget();
 const { tell } = await load("journal/story.ts");
 const { beingSaid } = await load("formats/scene/said.ts");
 const { beginning, heard } = await load("journal/heard.ts");
-const scenes = JSON.parse(readFileSync(new URL("being-said.json", import.meta.url)));
+const KEPT = "../../../crates/polylogue-core/tests/it/snapshots/it__scene_being_said__said.snap";
+const [, , kept] = readFileSync(new URL(KEPT, import.meta.url), "utf8").split(/^---$/m);
+const scenes = JSON.parse(kept);
 
 for (const { name, journal, audience, player, lines } of scenes) {
   test(name, () => {

@@ -1,8 +1,6 @@
 //! Which lines are still being said: an audience sees no more of them than is heard in any case, and never a word that
 //! is cut off later.
 
-use std::{fs, path::Path};
-
 use polylogue_core::{
     Conversation, Event, Halt, Input, Record, Setup,
     event::{CallFailure, FailureKind},
@@ -400,8 +398,8 @@ proptest! {
     }
 }
 
-/// The page has the same rule in its own words. What the core says of these scenes is kept beside its tests, and they
-/// hold the page to it. `UPDATE_MIRROR=1` writes it anew.
+/// The page has the same rule in its own words. Its tests read what the core says of these scenes here, and hold the page
+/// to it.
 #[test]
 fn the_page_is_held_to_the_same() {
     let scenes: Vec<String> = cases()
@@ -429,11 +427,5 @@ fn the_page_is_held_to_the_same() {
             .to_string()
         })
         .collect();
-    let said = format!("[\n{}\n]\n", scenes.join(",\n"));
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/test/unit/being-said.json");
-    if std::env::var_os("UPDATE_MIRROR").is_some() {
-        fs::write(&kept, &said).unwrap();
-    }
-    let is_kept = fs::read_to_string(&kept).is_ok_and(|kept| kept == said);
-    assert!(is_kept, "run it again with UPDATE_MIRROR=1, and then the page's own tests");
+    insta::assert_snapshot!("said", format!("[\n{}\n]", scenes.join(",\n")));
 }

@@ -96,8 +96,8 @@ pub(crate) trait Format: Sync {
     }
 
     /// What there is to begin one from, where it begins from something that is written down.
-    fn offers(&self, _house: &ThisHouse) -> Vec<Value> {
-        Vec::new()
+    fn offer(&self, _house: &ThisHouse) -> Option<Value> {
+        None
     }
 
     /// Whether a session of it is a conversation by itself, and not a question about one.
