@@ -13,7 +13,7 @@ const QUIET = { configFile: false, logLevel: "silent", root: resolve(SOURCE, "..
 
 /** A module that needs no page around it, to be used here. */
 export async function load(path) {
-  const { output } = await build({ ...QUIET, ssr: { noExternal: true }, build: { ssr: join(SOURCE, path), write: false } });
+  const { output } = await build({ ...QUIET, plugins: [svelte()], ssr: { noExternal: true }, build: { ssr: join(SOURCE, path), write: false } });
   const folder = mkdtempSync(join(tmpdir(), "polylogue-unit-"));
   try {
     const file = join(folder, "module.mjs");

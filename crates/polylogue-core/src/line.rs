@@ -10,7 +10,7 @@ use crate::{
     id::{AgentId, AskId, LineId, PersonId, Seq},
     money::Money,
     name::{Name, open_name},
-    text::cut::cut_after,
+    text::cut::{cut_after, first_word},
     time::Timestamp,
 };
 
@@ -168,6 +168,14 @@ impl Line {
         let cut = self.cut_after.as_deref().filter(|_| self.cut_at <= Some(as_of));
         match cut.and_then(|phrase| cut_after(&self.text, phrase)) {
             Some(end) => format!("{}—", self.text[..end].trim_end_matches(|c: char| !c.is_alphanumeric())).into(),
+            None => self.text.clone(),
+        }
+    }
+
+    /// What is heard of it whoever comes in: its first word, and the sign that it goes on.
+    pub fn beginning(&self) -> Arc<str> {
+        match first_word(&self.text) {
+            Some(end) => format!("{} …", &self.text[..end]).into(),
             None => self.text.clone(),
         }
     }

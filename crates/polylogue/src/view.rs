@@ -16,9 +16,6 @@ pub(crate) trait View: Send {
     /// Before a session that runs here is shown: who plays, and what there is to know of that.
     fn tell(&mut self, _conversation: &Conversation) {}
 
-    /// Before a replay is shown: the whole of what there will be, so that a line that was cut off is never shown whole.
-    fn foresee(&mut self, _whole: &Conversation) {}
-
     /// Before the first record; the conversation may have a past.
     fn open(&mut self, conversation: &Conversation);
 

@@ -27,6 +27,8 @@ export interface Format {
   counter?(story: Story): string | undefined;
   /** Why it has ended, in words. In a list nothing more than the reason is known. */
   ending?(story: Story | undefined, reason: string): string | undefined;
+  /** The ids of the lines that can still be cut off: who watches sees only their beginning. */
+  beingSaid?(story: Story): ReadonlySet<number>;
   /** Whether it has come to a finished work that can be had as a file. */
   hasResult?(story: Story): boolean;
   /** The part of the session that a line belongs to, where the format has parts. */

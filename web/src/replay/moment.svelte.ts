@@ -1,6 +1,8 @@
 // The moment of a replay: which event of the journal is the last that has happened, and what the story is then.
 import type { Entry } from "../api/types";
+import { formatNamed } from "../formats";
 import type { Feed } from "../journal/feed.svelte";
+import { beginning, heard } from "../journal/heard";
 import { type Line, type Story, tell } from "../journal/story";
 
 /** An event's place, the end of a session that goes on, or nothing: then it begins with the first line. */
@@ -30,6 +32,14 @@ export class Moment {
   /** The place of the line that is being said, counted from 0; -1 before the first. */
   index = $derived(lastUpTo(this.lines, this.at));
   line = $derived(this.lines[this.index]);
+  /** The lines of a session that goes on which can still be cut off. */
+  open = $derived.by(() => (this.whole && formatNamed(this.whole.format)?.beingSaid?.(this.whole)) ?? NONE);
+  /** What is heard of the line that is being said. */
+  words = $derived.by(() => {
+    const { line, at, open } = this;
+    if (!line) return "";
+    return isBeingSaid(line, at, open) ? beginning(line.text) : heard(line);
+  });
   /** The story at the moment. */
   story = $derived.by((): Story | undefined => this.whole && this.#teller.upTo(this.at));
   isAtEnd = $derived(this.index === this.lines.length - 1);
@@ -66,6 +76,13 @@ export class Moment {
     if (by > 0 && next < 0) this.toEnd();
     else this.toLine(next);
   }
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** Whether only the beginning of a line is heard at a moment: it will be cut off later, or can still be. */
+export function isBeingSaid({ id, seq, cut }: Line, at: number, open: ReadonlySet<number>): boolean {
+  return open.has(id) || (cut !== undefined && seq <= at && at < cut.seq);
 }
 
 function stopOf(entries: Entry[], seq: number): number {

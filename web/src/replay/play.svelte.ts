@@ -1,4 +1,5 @@
 // Plays a session from a moment on: each line for as long as its clip lasts, or as long as it takes to read.
+import { heard } from "../journal/heard";
 import type { Line } from "../journal/story";
 import { player } from "../ui/player.svelte";
 import type { Moment } from "./moment.svelte";
@@ -9,7 +10,7 @@ const TICK = 100;
 /** How long a line lasts, in milliseconds: reading time is bounded, so that nothing long stands still. */
 export function lasts(line: Line): number {
   if (line.sound.is === "made") return line.sound.clip.durationMs;
-  return Math.min(Math.max(600 + 45 * line.text.length, 1_200), 12_000);
+  return Math.min(Math.max(600 + 45 * heard(line).length, 1_200), 12_000);
 }
 
 export class Play {

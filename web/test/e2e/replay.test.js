@@ -159,10 +159,18 @@ test("the scrubber is dragged, a line is clicked", async () => {
   await clean(page);
 });
 
-test("a line reads whole until somebody cuts it", async () => {
-  const page = await watched(`/replay/${id}?at=${lines[1].seq}`);
-  assert.match(await page.locator('[data-line="2"]').innerText(), /another nine days\.$/);
+test("a line that is cut is begun, and then ends with its dash: nobody reads what was never heard", async () => {
+  const page = await watched(`/replay/${id}?at=${lines[0].seq}`);
+  const bob = page.locator('[data-line="2"]');
+  const hidden = async () => assert.equal(await page.getByText("another nine days").count(), 0);
+  assert.match(await bob.innerText(), /Look, I can explain—\s*$/, "what comes later is known");
+  await hidden();
+  await page.keyboard.press("ArrowRight");
+  await at(page, 2);
+  assert.match(await bob.innerText(), /Look …\s*$/);
+  assert.match(await slider(page).getAttribute("aria-valuetext"), /Look …$/);
   assert.equal(await page.locator(".cutting").count(), 0);
+  await shoot(page, "replay-being-said");
   await page.keyboard.press("ArrowRight");
   await page.locator('[data-line="2"]', { hasText: /Look, I can explain—\s*$/ }).waitFor();
   assert.equal(await page.locator('[data-line="3"] .cutting').count(), 1);

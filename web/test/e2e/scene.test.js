@@ -105,6 +105,34 @@ test("a scene is chosen, played, reloaded in the middle, and is what its journal
   await clean(page);
 });
 
+test("a line that is cut off is begun, and nobody ever reads the rest of it", async () => {
+  const id = await begun(APOLOGY);
+  const page = await open(server, `/scene/${id}`);
+  await page.evaluate(() => {
+    globalThis.seen = { rest: false, open: [] };
+    const look = () => {
+      const { textContent } = document.querySelector("main");
+      seen.rest ||= textContent.includes("The specs came in");
+      for (const [words] of textContent.matchAll(/\S+ …/g)) if (!seen.open.includes(words)) seen.open.push(words);
+    };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    look();
+  });
+  await page.locator("[data-line='2']", { hasText: "Look …" }).waitFor();
+  await shoot(page, "scene-being-said", { still: server });
+  await page.locator("[data-line='3'] .cutting").waitFor();
+  assert.match(await page.locator("[data-line='2']").textContent(), /Look, I can explain—\s*$/);
+  await shoot(page, "scene-cut", { still: server });
+  await over(page);
+  const { rest, open: begins } = await page.evaluate(() => seen);
+  assert.equal(rest, false, "what was never heard was shown");
+  for (const words of ["Look …", "I …"]) assert.ok(begins.includes(words), `${words} is not among ${begins}`);
+  // All is settled at the end, the last line included.
+  assert.ok(!(await page.locator("main").textContent()).includes(" …"));
+  await sameAsJournal(page, id);
+  await clean(page);
+});
+
 test("what is wrong with a scene is said where it is", async () => {
   const page = await open(server, "/scene");
   page.mayLoseConnection = true; // The browser tells of every refusal.

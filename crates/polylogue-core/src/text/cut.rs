@@ -16,6 +16,14 @@ pub fn cut_after(line: &str, phrase: &str) -> Option<usize> {
         .and_then(|window| window.last().map(|word| word.end))
 }
 
+/// The byte index after the first word of a line that has more of them: nobody can come in before it.
+pub(crate) fn first_word(line: &str) -> Option<usize> {
+    match &words(line)[..] {
+        [first, _, ..] => Some(first.end),
+        _ => None,
+    }
+}
+
 /// A word in small letters, with the byte index of its end.
 pub(crate) struct Word {
     pub(crate) plain: String,

@@ -16,6 +16,7 @@ mod money;
 mod properties;
 mod room;
 mod scene;
+mod scene_being_said;
 mod scene_directed;
 mod scene_floor;
 mod scene_goes_on;

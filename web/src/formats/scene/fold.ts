@@ -57,6 +57,8 @@ export interface Beat {
   /** Characters whose people have spoken, and those whose people did not while they were waited for. */
   heard: string[];
   passedOver: { who: string; seq: number }[];
+  /** Who wanted to speak, while others had the floor. */
+  waited: string[];
   /** Whose reply was not in its form, and was understood all the same. */
   salvaged: string[];
   failed: { who: string; why: string }[];
@@ -71,6 +73,8 @@ export interface Beat {
 
 export interface Scene {
   beats: Beat[];
+  /** The beat that is played. */
+  now: number;
   maxBeats: number;
   /** What a person has directed, at its place. */
   directed: { seq: number; note: Note }[];
@@ -79,6 +83,10 @@ export interface Scene {
   warnings: string[];
   /** How many lines have their beat. */
   placed: number;
+  /** How many lines there were when the scene last came to an end: nobody comes into those any more. */
+  settled: number;
+  /** How many there were when it was last the turn of a person who plays. */
+  seen: number;
   /** Whom alone it waits for, and when it goes on without them; nobody where others are asked as well. */
   waits?: { characters: string[]; until?: number };
 }
@@ -93,6 +101,7 @@ type Decision =
   | { decision: "directed"; note?: Note; event?: string }
   | { decision: "wait_begun"; characters: string[]; seconds?: number }
   | { decision: "passed_over"; ask: AskId }
+  | { decision: "waited"; ask: AskId }
   | { decision: "concluded"; goalAchieved: boolean }
   | { decision: "not_remembered"; character: string; problem: string };
 
@@ -119,17 +128,21 @@ export function played(story: Story): string[] {
   return story.agents.map(({ name }) => name).filter((name) => personOf(story, name) !== undefined);
 }
 
-/** Of those, the ones whose turn it is. */
-export function awaited(story: Story): string[] {
-  const scene = sceneOf(story);
-  const number = next(scene);
+/** Whose turn it is in the beat that is played: those who have not had it yet. */
+export function due(story: Story, { now, beats }: Scene = sceneOf(story)): string[] {
   const { initialSpeaker } = settingsOf(story);
-  const isJudged = story.open.some(({ ask }) => ask.purpose !== "act");
-  const everybody = number === 0 && initialSpeaker !== undefined ? [initialSpeaker] : story.agents.map(({ name }) => name);
-  const beat = scene.beats[number];
-  if (story.ended || isJudged || !beat) return [];
-  const isDone = (name: string) => beat.heard.includes(name) || beat.passedOver.some(({ who }) => who === name);
-  return played(story).filter((name) => everybody.includes(name) && !isDone(name));
+  const beat = beats[now];
+  if (story.ended || !beat) return [];
+  const asked = now === 0 && initialSpeaker !== undefined ? [initialSpeaker] : story.agents.map(({ name }) => name);
+  const spoke = story.lines.flatMap(({ ask }) => (ask?.turn === now && ask.purpose === "act" ? [ask.agent] : []));
+  const gone = [...beat.silent, ...beat.passedOver].map(({ who }) => who);
+  const done = new Set([...spoke, ...beat.heard, ...gone, ...beat.waited]);
+  return asked.filter((name) => !done.has(name));
+}
+
+/** Of those, the ones whom people play. */
+export function awaited(story: Story, scene: Scene = sceneOf(story)): string[] {
+  return due(story, scene).filter((name) => personOf(story, name) !== undefined);
 }
 
 /** How a character is called in the scene. */
@@ -139,7 +152,17 @@ export function calledIn(story: Story, agent: string): string {
 
 export function begin(story: Story): Scene {
   const { initialSpeaker, maxBeats } = settingsOf(story);
-  const scene: Scene = { beats: [], maxBeats: maxBeats ?? 50, directed: [], goalAchieved: false, warnings: [], placed: 0 };
+  const scene: Scene = {
+    beats: [],
+    now: 0,
+    maxBeats: maxBeats ?? 50,
+    directed: [],
+    goalAchieved: false,
+    warnings: [],
+    placed: 0,
+    settled: 0,
+    seen: 0,
+  };
   const opening: Note[] =
     initialSpeaker === undefined
       ? []
@@ -149,11 +172,16 @@ export function begin(story: Story): Scene {
   return isPerson ? { ...begun, waits: waiting([initialSpeaker], story.startedAt, settingsOf(story).patience) } : begun;
 }
 
-export function apply(story: Story, scene: Scene, entry: Entry): Scene {
+export function apply(story: Story, before: Scene, entry: Entry): Scene {
+  const scene = fold(story, before, entry);
+  return awaited(story, scene).length > 0 ? { ...scene, seen: story.lines.length } : scene;
+}
+
+function fold(story: Story, scene: Scene, entry: Entry): Scene {
   switch (entry.type) {
     case "asked":
       // One that goes on after its last beat begins the next without saying so.
-      return entry.ask.purpose === "act" && entry.ask.turn >= scene.beats.length ? change(scene, entry.ask.turn, () => ({})) : scene;
+      return entry.ask.purpose === "act" && entry.ask.turn > scene.now ? play(scene, entry.ask.turn) : scene;
     case "ask_failed": {
       // A memory is put down after the last beat: it is missed by nobody in it.
       if (entry.ask.purpose !== "act") return scene;
@@ -172,6 +200,8 @@ export function apply(story: Story, scene: Scene, entry: Entry): Scene {
       if (!ask) return scene;
       return { ...change(scene, ask.turn, (beat) => ({ heard: [...beat.heard, ask.agent] })), waits: undefined };
     }
+    case "ended":
+      return { ...scene, settled: story.lines.length };
     default:
       return scene;
   }
@@ -201,7 +231,7 @@ function decide(story: Story, scene: Scene, decision: Decision, { seq, at }: Ent
         isOver: true,
       }));
     case "beat_begun":
-      return change(scene, decision.beat, (beat) => ({ notes: [...beat.notes, ...(decision.notes ?? [])] }));
+      return change(play(scene, decision.beat), decision.beat, (beat) => ({ notes: [...beat.notes, ...(decision.notes ?? [])] }));
     case "directed": {
       const { note } = decision;
       if (!note) return scene;
@@ -217,8 +247,10 @@ function decide(story: Story, scene: Scene, decision: Decision, { seq, at }: Ent
       const passed = change(scene, decision.ask.turn, (beat) => ({ passedOver: [...beat.passedOver, late] }));
       return { ...passed, waits: undefined };
     }
+    case "waited":
+      return change(scene, decision.ask.turn, (beat) => ({ waited: [...beat.waited, decision.ask.agent] }));
     case "concluded":
-      return { ...scene, goalAchieved: decision.goalAchieved };
+      return { ...scene, goalAchieved: decision.goalAchieved, settled: story.lines.length };
     case "not_remembered": {
       const warning = `${calledIn(story, decision.character)} remembers nothing of it: ${decision.problem}`;
       return { ...scene, warnings: [...scene.warnings, warning] };
@@ -247,6 +279,10 @@ export function progressOf(scene: Scene): number | undefined {
   return scene.beats.findLast((beat) => beat.judgement)?.judgement?.progress;
 }
 
+function play(scene: Scene, number: number): Scene {
+  return { ...change(scene, number, () => ({})), now: number };
+}
+
 function change(scene: Scene, number: number, to: (beat: Beat) => Partial<Beat>): Scene {
   const beats = scene.beats.slice();
   while (beats.length <= number) beats.push(after(beats.at(-1), beats.length));
@@ -262,6 +298,7 @@ function after(last: Beat | undefined, number: number): Beat {
     silent: [],
     heard: [],
     passedOver: [],
+    waited: [],
     salvaged: [],
     failed: [],
     isCircling: false,

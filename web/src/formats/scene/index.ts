@@ -6,6 +6,7 @@ import { example, start } from "./draft";
 import Drawing from "./Drawing.svelte";
 import { apply, begin, sceneOf, type Scene, settingsOf, totalBeats } from "./fold";
 import Page from "./Page.svelte";
+import { beingSaid } from "./said";
 import { titled } from "./title";
 
 export const scene: Format = {
@@ -27,6 +28,7 @@ export const scene: Format = {
     const { beats, maxBeats } = sceneOf(story);
     return story.ended ? count(totalBeats(sceneOf(story)), "beat") : `beat ${beats.length} of ${maxBeats}`;
   },
+  beingSaid: (story) => beingSaid(story, "audience"),
   ending: (story, reason) => story && `${ending(reason)}, ${count(totalBeats(sceneOf(story)), "beat")}`,
   door: {
     title: "Scene",

@@ -14,7 +14,7 @@ use crate::{
     id::{AgentId, AskId},
     line::{Delivery, Line, LineKind, Speaker},
     stage::Stage,
-    text::cut::cut_after,
+    text::cut::{cut_after, first_word},
 };
 
 impl Scene {
@@ -91,15 +91,20 @@ impl Scene {
     fn interrupted(&self, stage: &Stage, by: &AgentId, phrase: &str) -> Option<Event> {
         let heard = &stage.transcript().lines()[self.begins[0]..];
         let is_cut = |line: &&Line| {
-            let is_spoken = matches!(line.kind, kind::SPEAK | kind::INTERRUPT);
             let is_anothers = line.speaker != Speaker::Agent(by.clone());
             let goes_on = || {
                 let rest = cut_after(&line.text, phrase).map(|end| &line.text[end..]);
                 rest.is_some_and(|rest| rest.chars().any(char::is_alphanumeric))
             };
-            is_spoken && is_anothers && line.cut_after.is_none() && goes_on()
+            can_be_cut(line) && is_anothers && goes_on()
         };
         let line = heard.iter().rev().find(is_cut)?;
         Some(Event::LineCut { line: line.id, after: phrase.into(), by: by.clone() })
     }
+}
+
+/// Whether somebody who has the chance can come into a line: it is spoken, whole, and longer than a word.
+pub(super) fn can_be_cut(line: &Line) -> bool {
+    let is_spoken = matches!(line.kind, kind::SPEAK | kind::INTERRUPT);
+    is_spoken && line.cut_after.is_none() && first_word(&line.text).is_some()
 }

@@ -6,6 +6,7 @@
 //! a moderator that fails for one judgement: neither ends the scene.
 
 mod act;
+mod being_said;
 pub mod bracket;
 mod decision;
 mod direct;
@@ -38,18 +39,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use minijinja::context;
 
-use self::{
-    bracket::Action,
-    director::{Director, Report},
-    evidence::Goal,
-    floor::{Bid, Held},
-    notes::Directed,
-    pace::Pace,
-    player::{Player, Standing},
-    recall::memory,
-    told::{NOW, Onstage, Seen, Span, action_of},
-};
 pub use self::{
+    being_said::{Watcher, being_said},
     decision::Decision,
     evidence::Evidence,
     feelings::{Bond, Feelings, Left, carried_over},
@@ -67,6 +58,17 @@ pub use self::{
         SceneError, SceneReport, SceneText, Silence, TranscriptProblem, debug_log, entry, read_transcript, titled,
     },
     vocabulary::{kind, purpose, reason},
+};
+use self::{
+    bracket::Action,
+    director::{Director, Report},
+    evidence::Goal,
+    floor::{Bid, Held},
+    notes::Directed,
+    pace::Pace,
+    player::{Player, Standing},
+    recall::memory,
+    told::{NOW, Onstage, Seen, Span, action_of},
 };
 use super::{Format, Happened, Hearing, Place, Reaction, Rules, Vocabulary, Wants};
 use crate::{
@@ -151,6 +153,10 @@ pub struct Scene {
     /// Since when the beat waits for nobody but people.
     waits_since: Option<Timestamp>,
     over: Option<Reason>,
+    /// How many lines there were when the scene last came to an end: nobody comes into those any more.
+    settled: usize,
+    /// How many there were when it was last the turn of a person who plays.
+    seen: usize,
 }
 
 impl Scene {
@@ -173,6 +179,8 @@ impl Scene {
             directions: 0,
             waits_since: Some(started.at),
             over: None,
+            settled: 0,
+            seen: 0,
         };
         for text in settings.events.scheduled(0) {
             scene.narrate(stage, started.seq, None, &text);
@@ -286,6 +294,7 @@ impl Scene {
 
     fn conclude(&mut self, stage: &Stage, reason: Reason) {
         self.over = Some(reason);
+        self.settled = stage.transcript().lines().len();
         let is_played = reason.ending() == Ending::Complete || reason.ending() == Ending::UsedUp;
         let owes = is_played && self.settings.memory && self.settings.story.is_some();
         // People remember by themselves.
@@ -633,6 +642,7 @@ impl Rules for Scene {
                 self.director.unsent();
                 self.go_on(stage, change);
             }
+            Event::Ended { .. } => self.settled = stage.transcript().lines().len(),
             Event::Started { .. }
             | Event::Asked { .. }
             | Event::AskFailed { .. }
@@ -642,8 +652,7 @@ impl Rules for Scene {
             | Event::ClipFailed { .. }
             | Event::Narrated { .. }
             | Event::NarrationFailed { .. }
-            | Event::HumanSpoke { .. }
-            | Event::Ended { .. } => {}
+            | Event::HumanSpoke { .. } => {}
         }
         let is_asked = matches!(
             &record.event,
@@ -655,6 +664,9 @@ impl Rules for Scene {
         );
         if !is_asked {
             self.director.look_again();
+        }
+        if self.is_turn_of_a_person(stage) {
+            self.seen = stage.transcript().lines().len();
         }
         stage.set_waiting(self.is_waiting(stage));
     }

@@ -44,7 +44,6 @@ pub(super) async fn run(
         let head = format!("session {} · as recorded on {when}", style.session(id));
         output::notice(format!("{}\n", style.remark(&head)));
     }
-    view.foresee(&Conversation::replay(&records)?);
     view.open(&conversation);
     let mut last = records[0].at;
     for record in &records {

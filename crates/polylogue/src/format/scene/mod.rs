@@ -9,6 +9,7 @@ mod memory;
 mod outputs;
 mod parts;
 mod player;
+mod script;
 mod setup;
 mod source;
 mod story;

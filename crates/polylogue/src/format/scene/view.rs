@@ -1,18 +1,22 @@
 //! A scene on a terminal: what is said and done on standard output, who is thinking on standard error.
 //!
-//! For a person it is set as a play; for a file or another program each line has the transcript's form.
+//! For a person it is set as a play; for a file or another program each line has the transcript's form. A line that can
+//! still be cut off is printed when it is settled; until then its beginning stands in the status.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use polylogue_core::{
     Conversation, Event, Record,
-    format::scene::{Decision, Entry, Settings, beats_over, entry, kind, purpose, reason, titled},
+    format::scene::{Decision, Entry, Settings, Watcher, beats_over, being_said, entry, kind, purpose, reason, titled},
     id::{AgentId, AskId, LineId},
     line::{Line, Speaker},
     projection::Costs,
 };
 
-use super::player::Player;
+use super::{
+    player::Player,
+    script::{Piece, Script},
+};
 use crate::{
     format::Left,
     output,
@@ -22,15 +26,18 @@ use crate::{
 /// How many lines are shown again to somebody who goes on playing.
 const SHOWN_AGAIN: usize = 6;
 
+/// How many of the lines that are being said stand in the status.
+const SAID_AT_ONCE: usize = 6;
+
 pub(super) struct Scene {
     style: Style,
     /// Who is thinking.
     status: StatusLine,
     /// Where the files of the scene are, when it has left them.
     left: Option<Left>,
+    /// How many lines are printed or stand in the script.
     shown_lines: usize,
-    /// Lines that will be cut off, in a replay: they are shown as far as they were heard.
-    foreseen: BTreeMap<LineId, Line>,
+    script: Script,
     /// The beat that was last announced.
     announced: Option<u32>,
     beat: u32,
@@ -52,7 +59,7 @@ impl Scene {
             status,
             left,
             shown_lines: 0,
-            foreseen: BTreeMap::new(),
+            script: Script::default(),
             announced: None,
             beat: 0,
             progress: None,
@@ -72,20 +79,47 @@ impl Scene {
         // Who plays does not know how far the moderator thinks that they have come.
         let progress = self.progress.filter(|_| self.player.is_none());
         let progress = progress.map(|progress| format!(" · {progress}% there")).unwrap_or_default();
-        output::line(self.style.dim(&format!("── beat {}{progress} ──\n", self.beat)));
-    }
-
-    fn show(&mut self, line: &Line, conversation: &Conversation) {
-        self.announce();
-        if let Some(settings) = settings(conversation) {
-            output::line(in_style(self.style, line, settings, conversation));
-        }
+        self.script.remark(self.style.dim(&format!("── beat {}{progress} ──\n", self.beat)));
     }
 
     fn aside(&mut self, text: &str) {
         self.announce();
         let text = if self.style.is_rich() { self.style.remark(text) } else { format!("[{text}]") };
-        output::line(format!("{text}\n"));
+        self.script.remark(format!("{text}\n"));
+    }
+
+    /// The lines that can still be cut off, as far as whoever looks is concerned.
+    fn being_said(&self, conversation: &Conversation) -> Vec<LineId> {
+        let watcher = if self.player.is_some() { Watcher::Player } else { Watcher::Audience };
+        being_said(conversation, watcher)
+    }
+
+    /// Prints what the script has before the first of these lines.
+    fn print(&mut self, open: &[LineId], conversation: &Conversation) {
+        let Some(settings) = settings(conversation) else { return };
+        for piece in self.script.before(open) {
+            match piece {
+                Piece::Remark(text) => output::line(text),
+                Piece::Line(id) => {
+                    if let Some(line) = conversation.stage().transcript().get(id) {
+                        output::line(in_style(self.style, line, settings, conversation));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The lines that are not printed yet, each in one row: of those that can still be cut off only the beginning.
+    fn said(&self, conversation: &Conversation) -> Vec<String> {
+        let (open, lines) = (self.being_said(conversation), conversation.stage().transcript());
+        let Some(settings) = settings(conversation) else { return Vec::new() };
+        let row = |id: LineId| {
+            let line = lines.get(id)?;
+            Some(in_short(self.style, line, open.contains(&id), settings, conversation))
+        };
+        let mut last: Vec<String> = self.script.lines().rev().filter_map(row).take(SAID_AT_ONCE).collect();
+        last.reverse();
+        last
     }
 
     fn decision(&mut self, decision: &Decision, conversation: &Conversation) {
@@ -152,19 +186,14 @@ impl Scene {
         let costs = costs_in_words(&Costs::of(conversation));
         let status = format!("{doing} · beat {} of at most {} · {costs}", self.beat, settings.max_beats);
         let prompt = self.player.as_ref().and_then(|player| player.prompt(conversation, self.style));
-        self.status.show(&[status].into_iter().chain(prompt).collect::<Vec<_>>());
+        let said = self.said(conversation).into_iter();
+        self.status.show(&said.chain([status]).chain(prompt).collect::<Vec<_>>());
     }
 }
 
 impl View for Scene {
     fn tell(&mut self, conversation: &Conversation) {
         opening::tell(conversation, self.style, |agent| name_of(&agent.name, conversation));
-    }
-
-    fn foresee(&mut self, whole: &Conversation) {
-        let lines = whole.stage().transcript().lines().iter();
-        let cut = lines.filter(|line| line.cut_after.is_some()).map(|line| (line.id, line.clone()));
-        self.foreseen = cut.collect();
     }
 
     fn open(&mut self, conversation: &Conversation) {
@@ -184,12 +213,16 @@ impl View for Scene {
             }
             player.introduce(conversation, self.style);
         }
-        if self.player.is_some() && has_past {
-            // Who goes on playing wants to know what was said last.
-            let lines = stage.transcript().lines();
-            for line in &lines[lines.len().saturating_sub(SHOWN_AGAIN)..] {
-                self.show(line, conversation);
-            }
+        if has_past {
+            let (lines, open) = (stage.transcript().lines(), self.being_said(conversation));
+            let from = match self.player {
+                // Who goes on playing wants to know what was said last.
+                Some(_) => lines.len().saturating_sub(SHOWN_AGAIN),
+                // What was still being said has not been printed.
+                None => lines.iter().position(|line| open.contains(&line.id)).unwrap_or(lines.len()),
+            };
+            lines[from..].iter().for_each(|line| self.script.line(line.id));
+            self.print(&open, conversation);
         }
         if let Some(player) = &mut self.player {
             player.tell_notes(conversation, self.style);
@@ -224,7 +257,8 @@ impl View for Scene {
                     self.decision(decision, conversation);
                 }
             }
-            Event::LineCut { line, .. } if !self.foreseen.contains_key(line) => {
+            // Who plays has seen the whole of it.
+            Event::LineCut { line, .. } if self.script.lines().all(|waiting| waiting != *line) => {
                 let cut = conversation.stage().transcript().get(*line).cloned();
                 if let (Some(cut), Some(settings)) = (cut, settings(conversation))
                     && let Entry::Said { speaker, action, .. } = entry(&cut, settings)
@@ -235,12 +269,12 @@ impl View for Scene {
             _ => {}
         }
         let lines = conversation.stage().transcript().lines();
-        let new: Vec<Line> = lines[self.shown_lines.min(lines.len())..].to_vec();
-        self.shown_lines = lines.len();
-        for line in &new {
-            let line = self.foreseen.get(&line.id).unwrap_or(line).clone();
-            self.show(&line, conversation);
+        for line in &lines[self.shown_lines.min(lines.len())..] {
+            self.announce();
+            self.script.line(line.id);
         }
+        self.shown_lines = lines.len();
+        self.print(&self.being_said(conversation), conversation);
         if let Some(player) = &mut self.player {
             player.tell_notes(conversation, self.style);
         }
@@ -271,6 +305,8 @@ impl View for Scene {
 
     fn close(&mut self, conversation: &Conversation) {
         self.status.clear();
+        // Nobody comes into a line while nobody runs the scene.
+        self.print(&[], conversation);
         let stage = conversation.stage();
         let state = match stage.ended() {
             Some(reason::GOAL_ACHIEVED) => "The goal is reached".to_owned(),
@@ -334,6 +370,20 @@ pub(crate) fn in_style(style: Style, line: &Line, settings: &Settings, conversat
         }
         Entry::Event(text) => format!("{}\n", style.italic(&style.wrap(&text, "  "))),
         Entry::System(text) => format!("{}\n", style.remark(&format!("[{text}]"))),
+    }
+}
+
+/// A line in one row, while it waits to be printed.
+fn in_short(style: Style, line: &Line, is_open: bool, settings: &Settings, conversation: &Conversation) -> String {
+    let name = || style.name(&line.speaker, name_in(line, settings), conversation);
+    match entry(line, settings) {
+        _ if is_open => format!("{}: {}", name(), line.beginning()),
+        Entry::Said { action, is_cut, .. } if action.kind.is_verbal() => {
+            format!("{}: {}{}", name(), action.text, if is_cut { "—" } else { "" })
+        }
+        Entry::Said { .. } => format!("{}: *{}*", name(), line.text),
+        Entry::Event(text) => style.italic(&text),
+        Entry::System(text) => style.remark(&format!("[{text}]")),
     }
 }
 

@@ -117,23 +117,44 @@ fn a_replay_looks_as_the_run_did() {
             must_fit(&beat);
             assert!(beat.text().contains("judged   progress 10%"), "{}", beat.text());
         }
-        let (run, mut replayed) = (as_heard(lines(&run)), lines(&replay));
+        let (run, mut replayed) = (lines(&run), lines(&replay));
         replayed.truncate(run.len());
         assert_eq!(run, replayed);
         assert!(run.len() > 20 && run.iter().any(|line| line.contains("tokens · $")), "{run:?}");
     }
 }
 
-/// What a run shows, with the line that is cut later as it was heard: that a line is cut, a run finds out in the next
-/// beat, and a replay knows.
-fn as_heard(mut lines: Vec<String>) -> Vec<String> {
-    let Some(told) = lines.iter().position(|line| line.contains(" is cut off: ")) else { return lines };
-    let heard = lines[told].split('"').nth(1).unwrap().to_owned();
-    let began = lines.iter().position(|line| line.trim().starts_with(heard.trim_end_matches('—'))).unwrap();
-    let ended = began + lines[began..].iter().position(String::is_empty).unwrap();
-    lines.drain(told..=told + 1);
-    lines.splice(began..ended, [format!("  {heard}")]);
-    lines
+#[test]
+fn a_line_is_printed_as_it_was_heard_and_never_before() {
+    let (scene, stage, agents) =
+        (example("scenes/the-apology.yaml"), example("scenes/polylogue.toml"), example("scenes/agents"));
+    let args = ["scene", &scene, "--config", &stage, "--agents", &agents];
+    let folder = Folder::new();
+    let seen = Seen::of(&folder, 100, &args);
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    // The rest of Bob's line was never heard: not printed and erased, not in the status, not in a replay that takes
+    // its time, and not by a program that reads along.
+    let slowly = Seen::of(&folder, 100, &["sessions", "replay", "last", "--speed", "4"]);
+    let piped = String::from_utf8(folder.output(&args).stdout).unwrap();
+    for raw in [&seen.raw, &slowly.raw, &piped] {
+        assert!(!raw.contains("The specs came in") && !raw.contains("is cut off"), "{raw}");
+        let [cut, cuts] = ["Look, I can explain—", "I don't want it explained"].map(|words| raw.rfind(words).unwrap());
+        assert!(cut < cuts, "{raw}");
+    }
+    for seen in [&seen, &slowly] {
+        let begins = seen.raw.find("Look …").expect("the beginning of what is being said is shown");
+        assert!(begins < seen.raw.find("Look, I can explain—").unwrap(), "{:?}", seen.raw);
+        assert!(!seen.text().contains("Look …"), "nothing is left of it: {}", seen.text());
+    }
+    assert!(!piped.contains("Look …"), "{piped}");
+    insta::assert_snapshot!(
+        seen.text()
+            .lines()
+            .skip_while(|line| *line != "── beat 1 · 5% there ──")
+            .take(24)
+            .collect::<Vec<_>>()
+            .join("\n")
+    );
 }
 
 #[test]
