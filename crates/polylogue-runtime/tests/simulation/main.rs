@@ -31,6 +31,9 @@ use world::{Verdict, run};
 /// Seeds of a usual test run.
 const USUAL: u64 = 300;
 
+/// After so many seeds a long run says how far it is.
+const MANY: usize = 5_000;
+
 /// So many seeds may fail before the rest is left out.
 const ENOUGH: usize = 20;
 
@@ -70,7 +73,14 @@ fn nothing_is_lost_whatever_goes_wrong() {
                 return;
             }
             let verdict = run(seed, count == 1);
-            *lock(&sum) += &verdict;
+            let so_far = {
+                let mut sum = lock::<Sum>(&sum);
+                *sum += &verdict;
+                *sum
+            };
+            if so_far.seeds.is_multiple_of(MANY) {
+                println!("{:.0} s: {so_far:?}", began.elapsed().as_secs_f64());
+            }
             verdict.notes.iter().for_each(|note| println!("{note}"));
             if !verdict.violations.is_empty() {
                 failed.fetch_add(1, Ordering::SeqCst);
