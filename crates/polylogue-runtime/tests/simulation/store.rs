@@ -47,12 +47,30 @@ impl Faulty {
         }
         done
     }
+
+    /// The other processes, with what they own.
+    fn owned_elsewhere(&self) -> Vec<(Arc<Process>, Vec<SessionId>)> {
+        let world = &self.process.world;
+        let others = world.processes().into_iter().filter(|process| process.number != self.process.number);
+        others.map(|process| (process.clone(), world.owned(process.hub().node()))).collect()
+    }
+}
+
+/// Whoever owned it could not say in time that it is alive, and has lost it.
+fn lost(before: &[(Arc<Process>, Vec<SessionId>)], session: SessionId) {
+    before.iter().filter(|(_, owned)| owned.contains(&session)).for_each(|(process, _)| process.trouble());
 }
 
 #[async_trait]
 impl Journal for Faulty {
     async fn append(&self, session: SessionId, records: Vec<Arc<Record>>, node: NodeId) -> Done<()> {
-        self.reach(self.store.append(session, records, node)).await
+        self.reach(async {
+            let before = self.owned_elsewhere();
+            self.store.append(session, records, node).await?;
+            lost(&before, session);
+            Ok(())
+        })
+        .await
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Done<Vec<Arc<Record>>> {
@@ -88,16 +106,9 @@ impl Nodes for Faulty {
 
     async fn take_over(&self, node: NodeId, limit: usize) -> Done<Vec<Owned>> {
         self.reach(async {
-            let world = &self.process.world;
-            let before: Vec<_> =
-                world.processes().into_iter().map(|process| (world.owned(process.hub().node()), process)).collect();
+            let before = self.owned_elsewhere();
             let taken = self.store.take_over(node, limit).await?;
-            // Whoever could not say in time that it is alive has lost them.
-            for (owned, process) in before {
-                if owned.iter().any(|session| taken.iter().any(|taken| taken.session == *session)) {
-                    process.trouble();
-                }
-            }
+            taken.iter().for_each(|taken| lost(&before, taken.session));
             Ok(taken)
         })
         .await
