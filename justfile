@@ -11,6 +11,10 @@ test:
 nextest *ARGS:
     scripts/postgres.sh run scripts/nats.sh run cargo nextest run {{ARGS}}
 
+# Seeds of the simulation, as many as wanted from any of them on (docs/testing.md). One alone tells what happened.
+simulate FROM="0" COUNT="10000":
+    SIMULATE_FROM={{FROM}} SIMULATE_COUNT={{COUNT}} cargo test --quiet -p polylogue-runtime --test simulation nothing_is_lost -- --nocapture
+
 lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings

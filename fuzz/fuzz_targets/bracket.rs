@@ -1,7 +1,6 @@
-//! Replies of scene characters: whatever the bytes, the reading holds what the property test of the core holds.
 #![no_main]
 
-#[path = "../../crates/polylogue-core/tests/it/bracket/holds.rs"]
-mod holds;
+#[path = "../../crates/polylogue-core/tests/it/fuzzed/bracket.rs"]
+mod held;
 
-libfuzzer_sys::fuzz_target!(|reply: &str| holds::check(reply));
+libfuzzer_sys::fuzz_target!(|text: &str| held::check(text));

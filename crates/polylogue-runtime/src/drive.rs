@@ -28,7 +28,7 @@ use tokio::{
 
 use self::{
     broken::{Broken, Brought, or_broken, unbroken},
-    persist::persist,
+    persist::{is_lost, persist},
     under_way::{Doing, UnderWay},
 };
 use crate::{
@@ -206,9 +206,10 @@ impl Drive {
             }
             Happened::LookUp => {
                 let id = self.conversation.stage().setup().id;
-                // A store that cannot be read now is looked into the next time.
-                let written = self.ports.journal.read(id, self.head, 1).await.unwrap_or_default();
-                if written.is_empty() { Ok(Taken::GoOn) } else { Err(Stop::Lost) }
+                // While only people are waited for nobody owns it.
+                let is_owned_here = !self.conversation.stage().is_waiting();
+                let is_lost = is_lost(&self.ports, id, self.head, self.owner.node, is_owned_here).await;
+                if is_lost { Err(Stop::Lost) } else { Ok(Taken::GoOn) }
             }
             Happened::Abandoned => Ok(Taken::LetGo),
         }
@@ -435,15 +436,17 @@ impl Drive {
         let (journal, id, node) = (self.ports.journal.clone(), self.conversation.stage().setup().id, self.owner.node);
         let recording = persist(&*journal, id, records, node);
         tokio::pin!(recording);
-        let mut is_held = true;
+        let (mut is_held, mut is_certain) = (true, true);
         loop {
             let happened = tokio::select! {
                 biased;
                 recorded = &mut recording => return recorded,
                 command = commands.recv(), if is_held => self.heard(command),
-                input = self.under_way.next() => Happened::Input(input),
+                input = self.under_way.next(), if is_certain => Happened::Input(input),
             };
             match happened {
+                // Whether it can be recorded tells it. Until then no call begins.
+                Happened::LookUp => is_certain = false,
                 // Whatever else has come is of no use any more.
                 Happened::Abandoned => {
                     is_held = false;

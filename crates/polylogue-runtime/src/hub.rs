@@ -292,6 +292,7 @@ impl Hub {
         let asked = Instant::now();
         while asked.elapsed() < STOPPING {
             tokio::select! {
+                biased;
                 _ = news.next() => {}
                 () = sleep(LOOK) => {}
             }
@@ -468,13 +469,8 @@ impl Hub {
     pub fn ending(&self, id: SessionId) -> impl Future<Output = Result<(), HubError>> + Send + use<> {
         let done = self.inner.claims.done(id);
         async move {
-            let Some(mut done) = done else { return Ok(()) };
-            let outcome = done.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
-            match outcome {
-                Ok(Some(Err(error))) => Err(error.into()),
-                // A loop that was abandoned has nothing to tell.
-                Ok(Some(Ok(())) | None) | Err(_) => Ok(()),
-            }
+            let Some(done) = done else { return Ok(()) };
+            done.until(Option::clone).await.map_err(HubError::from)
         }
     }
 

@@ -3,6 +3,7 @@
 //! The [`port`]s say what is needed from outside; the drive loop is one function for every format; the hub
 //! holds the sessions that are live.
 
+mod bulletin;
 mod call;
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -9,7 +9,7 @@ mod forwarding;
 mod listening;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     future::pending,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
@@ -75,7 +75,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// The channels of the sessions that are run or watched here.
 pub(crate) struct Channels {
-    channels: Mutex<HashMap<SessionId, Weak<Channel>>>,
+    channels: Mutex<BTreeMap<SessionId, Weak<Channel>>>,
     signals: Arc<dyn Signals>,
 }
 
@@ -187,7 +187,7 @@ impl Channels {
         channels.into_iter().filter_map(answers).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Channel>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Weak<Channel>>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

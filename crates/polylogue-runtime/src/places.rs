@@ -6,7 +6,7 @@
 //! the store cannot be reached for so long, no further call begins.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -32,7 +32,7 @@ pub(crate) struct Places {
     quotas: Arc<dyn Quotas>,
     node: NodeId,
     lease: Duration,
-    pools: Mutex<HashMap<Arc<str>, Arc<Pool>>>,
+    pools: Mutex<BTreeMap<Arc<str>, Arc<Pool>>>,
 }
 
 impl Places {
@@ -231,6 +231,7 @@ async fn keep(pool: Arc<Pool>) {
         sleep(if was_heard { PAUSE } else { BEAT }).await;
         if !pool.state().is_pressing() {
             tokio::select! {
+                biased;
                 () = pool.pressed.notified() => {}
                 () = sleep_until(asked + BEAT) => {}
             }

@@ -288,6 +288,7 @@ impl RoomSubscription {
                 return Ok(passing);
             }
             tokio::select! {
+                biased;
                 rung = self.bell.changed() => {
                     if rung.is_err() {
                         // Nobody here rings it any more.

@@ -6,31 +6,27 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
-/// Shared by the hub, which renews it, and by everything that is about to cost something.
-#[derive(Clone, Debug)]
-pub(crate) struct Tenure(Arc<watch::Sender<Option<Instant>>>);
+use crate::bulletin::Bulletin;
 
-impl Default for Tenure {
-    fn default() -> Tenure {
-        Tenure(Arc::new(watch::Sender::new(None)))
-    }
-}
+/// Until when it lasts. Shared by the hub, which renews it, and by everything that is about to cost something.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tenure(Arc<Bulletin<Option<Instant>>>);
 
 impl Tenure {
     /// It lasts for so long from a moment before which the store was told.
     pub(crate) fn renew(&self, told: Instant, lease: Duration) {
-        self.0.send_replace(told.checked_add(lease));
+        self.0.set(told.checked_add(lease));
     }
 
     /// Whether it was never begun: then there is nothing that could have been lost.
     pub(crate) fn is_new(&self) -> bool {
-        self.0.borrow().is_none()
+        self.0.read(Option::is_none)
     }
 
     pub(crate) fn is_certain(&self) -> bool {
-        self.0.borrow().is_some_and(|until| Instant::now() < until)
+        self.0.read(lasts)
     }
 
     /// Waits until it is certain. Says so first where it is not.
@@ -39,12 +35,10 @@ impl Tenure {
             return;
         }
         waits();
-        let mut renewed = self.0.subscribe();
-        while !self.is_certain() {
-            // The hub holds the other end for as long as it runs anything.
-            if renewed.changed().await.is_err() {
-                return;
-            }
-        }
+        self.0.until(|until| lasts(until).then_some(())).await;
     }
+}
+
+fn lasts(until: &Option<Instant>) -> bool {
+    until.is_some_and(|until| Instant::now() < until)
 }

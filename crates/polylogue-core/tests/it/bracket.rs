@@ -1,8 +1,6 @@
 //! What holds for every reply of a scene's character: good ones, spoilt ones, and any text at all.
 
-mod holds;
-
-use holds::check;
+use crate::fuzzed::bracket::check;
 use proptest::{prelude::*, sample::select, test_runner::RngSeed};
 
 fn words() -> impl Strategy<Value = String> {

@@ -10,6 +10,7 @@ mod corpus;
 mod discussion;
 mod discussion_closing;
 mod discussion_properties;
+mod fuzzed;
 mod hearing;
 mod interview;
 mod money;

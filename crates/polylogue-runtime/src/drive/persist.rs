@@ -1,4 +1,4 @@
-//! An append that does not give up at once: a store that is locked, busy or full is tried again.
+//! What a session wants of its store, and does not give up at once: one that is locked, busy or full is tried again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use polylogue_core::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::port::{Journal, JournalError, NodeId};
+use crate::port::{Journal, JournalError, NodeId, Ports};
 
 /// The first pause between two tries; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -34,10 +34,16 @@ pub(super) async fn persist(
         let error = match journal.append(session, records.to_vec(), node).await {
             Ok(()) => break,
             // The try before may have worked without anybody being told.
-            Err(JournalError::Fenced { .. }) if is_again && are_there(journal, session, records).await? => break,
-            Err(error @ JournalError::Unavailable(_)) if began.elapsed() < PATIENCE => error,
-            Err(error) => return Err(error),
+            Err(fenced @ JournalError::Fenced { .. }) if is_again => match are_there(journal, session, records).await {
+                Ok(true) => break,
+                Ok(false) => fenced,
+                Err(error) => error,
+            },
+            Err(error) => error,
         };
+        if !matches!(error, JournalError::Unavailable(_)) || began.elapsed() >= PATIENCE {
+            return Err(error);
+        }
         if !is_again {
             tracing::error!(%session, %error, "the session cannot be recorded and waits until it can");
         }
@@ -57,4 +63,24 @@ async fn are_there(journal: &dyn Journal, session: SessionId, records: &[Arc<Rec
     let Some(first) = records.first() else { return Ok(true) };
     let there = journal.read(session, Seq(first.seq.0.saturating_sub(1)), records.len()).await?;
     Ok(there == records)
+}
+
+/// Whether another process goes on with the session: it has written it, or has taken it over and is about to. The store
+/// is asked until it answers, because no call may begin before that.
+pub(super) async fn is_lost(ports: &Ports, session: SessionId, head: Seq, node: NodeId, is_owned_here: bool) -> bool {
+    loop {
+        let is_lost = async {
+            if !ports.journal.read(session, head, 1).await?.is_empty() {
+                return Ok(true);
+            }
+            let owned = ports.nodes.owned(node).await?;
+            Ok(is_owned_here && !owned.iter().any(|owned| owned.session == session))
+        };
+        match is_lost.await {
+            Ok(is_lost) => return is_lost,
+            Err(JournalError::Unavailable(_)) => sleep(FIRST_PAUSE).await,
+            // Whoever cannot record it either finds that out when it next does.
+            Err(_) => return false,
+        }
+    }
 }

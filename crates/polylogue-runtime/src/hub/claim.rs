@@ -1,7 +1,7 @@
 //! The sessions that run here, or are about to: each has one claim, which gives itself back.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,23 +11,23 @@ use std::{
 
 use polylogue_core::id::SessionId;
 use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
     time::Instant,
 };
 
 use super::HubError;
-use crate::{drive::Command, port::JournalError};
+use crate::{bulletin::Bulletin, drive::Command, port::JournalError};
 
 /// Commands that may wait for a session; a caller beyond that waits in turn.
 const COMMANDS: usize = 8;
 
 /// How a loop came to its end; `None` while it runs.
-pub(super) type Done = Option<Result<(), JournalError>>;
+pub(super) type Done = Bulletin<Option<Result<(), JournalError>>>;
 
 /// All claims of a hub.
 #[derive(Debug)]
 pub(super) struct Claims {
-    live: Mutex<HashMap<SessionId, Live>>,
+    live: Mutex<BTreeMap<SessionId, Live>>,
     /// A permit for each session that may run.
     places: Arc<Semaphore>,
     max_live: usize,
@@ -45,7 +45,7 @@ pub(super) struct Claims {
 #[derive(Debug)]
 struct Live {
     commands: mpsc::Sender<Command>,
-    done: watch::Receiver<Done>,
+    done: Arc<Done>,
     /// Since when it runs; set once it does.
     running_since: Option<Instant>,
 }
@@ -57,7 +57,8 @@ pub(super) struct Claim {
     pub(super) session: SessionId,
     /// What others want of the session.
     pub(super) commands: mpsc::Receiver<Command>,
-    report: watch::Sender<Done>,
+    done: Arc<Done>,
+    outcome: Result<(), JournalError>,
     place: Option<OwnedSemaphorePermit>,
 }
 
@@ -106,10 +107,11 @@ impl Claims {
             return Err(HubError::Running);
         }
         let (sender, commands) = mpsc::channel(COMMANDS);
-        let (report, done) = watch::channel(None);
-        live.insert(session, Live { commands: sender, done, running_since: None });
+        let done = Arc::new(Done::new(None));
+        live.insert(session, Live { commands: sender, done: done.clone(), running_since: None });
         self.claimed.notify_one();
-        Ok(Claim { claims: self.clone(), session, commands, report, place })
+        // A loop that was abandoned has nothing to tell.
+        Ok(Claim { claims: self.clone(), session, commands, done, outcome: Ok(()), place })
     }
 
     pub(super) fn contains(&self, session: SessionId) -> bool {
@@ -125,7 +127,7 @@ impl Claims {
         self.live().get(&session).map(|live| live.commands.clone())
     }
 
-    pub(super) fn done(&self, session: SessionId) -> Option<watch::Receiver<Done>> {
+    pub(super) fn done(&self, session: SessionId) -> Option<Arc<Done>> {
         self.live().get(&session).map(|live| live.done.clone())
     }
 
@@ -169,11 +171,11 @@ impl Claims {
     }
 
     /// Lets go of every session, and tells how to wait for the end of each.
-    pub(super) fn let_go(&self) -> Vec<watch::Receiver<Done>> {
-        self.live().drain().map(|(_, live)| live.done).collect()
+    pub(super) fn let_go(&self) -> Vec<Arc<Done>> {
+        std::mem::take(&mut *self.live()).into_values().map(|live| live.done).collect()
     }
 
-    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
+    fn live(&self) -> MutexGuard<'_, BTreeMap<SessionId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -186,23 +188,23 @@ impl Claim {
         }
     }
 
-    /// Gives the place back, then tells those who wait how it ended.
-    pub(super) fn end(self, outcome: Result<(), JournalError>) {
-        let report = self.report.clone();
-        drop(self);
-        report.send_replace(Some(outcome));
+    /// Lets go of the session, which ended so.
+    pub(super) fn end(mut self, outcome: Result<(), JournalError>) {
+        self.outcome = outcome;
     }
 }
 
+/// Gives the place back, then tells those who wait how it ended.
 impl Drop for Claim {
     fn drop(&mut self) {
         let mut live = self.claims.live();
         // Where all were let go of, somebody may have claimed it anew.
-        if live.get(&self.session).is_some_and(|live| live.done.same_channel(&self.report.subscribe())) {
+        if live.get(&self.session).is_some_and(|live| Arc::ptr_eq(&live.done, &self.done)) {
             live.remove(&self.session);
         }
         drop(live);
         drop(self.place.take());
         self.claims.freed.notify_one();
+        self.done.set(Some(std::mem::replace(&mut self.outcome, Ok(()))));
     }
 }

@@ -134,6 +134,7 @@ impl Hub {
         let posted = Instant::now();
         while posted.elapsed() < PATIENCE {
             tokio::select! {
+                biased;
                 _ = answered.next() => {}
                 () = sleep(LOOK) => {}
             }

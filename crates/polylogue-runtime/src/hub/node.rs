@@ -9,7 +9,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use polylogue_core::{Conversation, Input, id::SessionId, setup::Change};
 use tokio::{
-    sync::OwnedSemaphorePermit,
+    sync::{OwnedSemaphorePermit, mpsc::error::TrySendError},
     time::{Instant, sleep_until, timeout},
 };
 
@@ -73,9 +73,8 @@ impl Hub {
         self.inner.is_leaving.store(true, Ordering::SeqCst);
         let endings = self.inner.claims.let_go();
         let all_ended = async {
-            for mut ending in endings {
-                // Where its sender is gone it has ended as well.
-                let _ = ending.wait_for(Option::is_some).await;
+            for ending in endings {
+                let _ = ending.until(Option::clone).await;
             }
         };
         if timeout(PARTING, all_ended).await.is_err() {
@@ -198,13 +197,14 @@ impl Hub {
             }
         }
         let owned: HashSet<SessionId> = owned.iter().map(|owned| owned.session).collect();
+        let mut are_told = true;
         for session in running.into_iter().filter(|session| !owned.contains(session)) {
-            if let Some(commands) = inner.claims.commands(session) {
-                let _ = commands.try_send(Command::LookUp);
-            }
+            let commands = inner.claims.commands(session);
+            let told = commands.map_or(Ok(()), |commands| commands.try_send(Command::LookUp));
+            are_told &= !matches!(told, Err(TrySendError::Full(_)));
         }
         // Whoever has lost a session has been told, and hears that before anything else.
-        if let Some(checked_in) = checked_in {
+        if let Some(checked_in) = checked_in.filter(|_| are_told) {
             inner.tenure.renew(checked_in, inner.settings.lease);
         }
         self.take_up_letters().await
@@ -255,6 +255,7 @@ fn stay_known(hub: Weak<Inner>, claims: Arc<Claims>, mut signalled: Signalled) -
             // Who runs nothing need not be known.
             claims.anything_to_look_after().await;
             let why = tokio::select! {
+                biased;
                 () = sleep_until(beat) => Why::Beat,
                 () = claims.freed(), if !is_all => Why::Freed,
                 _ = signalled.next() => Why::Signalled,

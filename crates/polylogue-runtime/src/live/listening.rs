@@ -95,12 +95,13 @@ async fn listen(channel: Weak<Channel>, mut signalled: Signalled) {
             }
         }
         let signal = tokio::select! {
-            signal = signalled.next() => signal,
+            biased;
             () = first_ear.notified() => {
                 renewal = Instant::now();
                 continue;
             }
             () = sleep_until(renewal) => continue,
+            signal = signalled.next() => signal,
         };
         let Some(channel) = channel.upgrade() else { return };
         match signal {

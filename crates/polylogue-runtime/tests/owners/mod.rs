@@ -34,6 +34,8 @@ struct Troubled {
     store: Arc<MemoryJournal>,
     is_locked: AtomicBool,
     is_mute: AtomicBool,
+    /// Whether it can be written and not read.
+    is_blind: AtomicBool,
     /// Whether this process cannot reach it at all.
     is_cut_off: AtomicBool,
     refused: AtomicUsize,
@@ -66,7 +68,10 @@ impl Journal for Troubled {
     }
 
     async fn read(&self, session: SessionId, after: Seq, limit: usize) -> Result<Vec<Arc<Record>>, JournalError> {
-        self.store.read(session, after, limit).await
+        match self.is_blind.load(Ordering::SeqCst) {
+            true => Err(JournalError::Unavailable("it cannot be read".to_owned())),
+            false => self.store.read(session, after, limit).await,
+        }
     }
 
     async fn search(&self, search: &Search) -> Result<Vec<Summary>, JournalError> {
@@ -281,6 +286,39 @@ async fn who_is_full_begins_sessions_at_a_node_with_room_for_all_of_them() {
         while watch.next().await.unwrap().is_some() {}
         assert_eq!(here.reason(id).await, Some(Reason::CAP_REACHED));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_append_that_was_done_is_found_also_when_the_store_cannot_be_read_at_once() {
+    let (bench, store) = troubled(TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_secs(1))));
+    let id = bench.hub.start(setup(2)).await.unwrap();
+    // The first answer is recorded, and nobody is told.
+    store.is_mute.store(true, Ordering::SeqCst);
+    sleep(Duration::from_secs(2)).await;
+    store.is_blind.store(true, Ordering::SeqCst);
+    store.is_mute.store(false, Ordering::SeqCst);
+    sleep(Duration::from_secs(10)).await;
+    store.is_blind.store(false, Ordering::SeqCst);
+    assert_eq!(bench.hub.wait(id).await, Ok(()));
+    assert_eq!((bench.reason(id).await, bench.model.calls()), (Some(Reason::CAP_REACHED), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_lost_a_session_sends_no_call_though_the_other_has_recorded_nothing_yet() {
+    let overloaded = || {
+        let retry_after = Some(Duration::from_secs(5));
+        Behaviour::Fails(CallError::Overloaded { retry_after, message: String::new() })
+    };
+    let bench = Bench::new(TestModel::new(move |_| overloaded()));
+    let id = bench.hub.start(setup(1)).await.unwrap();
+    sleep(Duration::from_millis(300)).await;
+    let (nodes, other) = (&bench.ports.nodes, NodeId::random());
+    nodes.keep_alive(other, Duration::from_secs(60)).await.unwrap();
+    nodes.keep_alive(bench.hub.node(), Duration::ZERO).await.unwrap();
+    let taken = nodes.take_over(other, 9).await.unwrap();
+    assert_eq!(taken.iter().map(|owned| owned.session).collect::<Vec<_>>(), [id]);
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!((bench.model.calls(), bench.hub.running()), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -141,7 +141,13 @@ fn bare(words: &str, before: Option<Item<'_>>, cast: &Cast<'_>, draft: &mut Draf
     draft.note(Problem::NoKey { text: told(words) });
     let is_short = words.split_whitespace().count() <= 2 && draft.kind.is_none_or(ActionKind::is_verbal);
     match cast.target(words) {
-        Target::One(one) if draft.to.is_none() => draft.to = Some(one),
+        Target::One(one) if draft.to.is_none() => {
+            // What stands beside the name counts if nothing else does.
+            if self::words(words) > self::words(&one) {
+                draft.spare_act(value(words));
+            }
+            draft.to = Some(one);
+        }
         _ if !draft.has_tone() && (is_mood || (is_short && !looks_like_act(words))) => draft.feel_barely(words),
         _ => draft.act(words),
     }

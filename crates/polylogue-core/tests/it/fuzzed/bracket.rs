@@ -1,10 +1,10 @@
-//! What holds for every reply of a scene's character. The property test and the fuzz target share this file.
+//! What holds for every reply of a scene's character.
 
 use polylogue_core::format::scene::bracket::{Action, MAX_TEXT, Problem, read};
 
 const OTHERS: [&str; 3] = ["Bob", "Charlie Brown", "Dr. [X], \"Jr\""];
 
-pub(super) fn check(reply: &str) {
+pub(crate) fn check(reply: &str) {
     let (action, problems) = read(reply, "Alice", &OTHERS);
     // Its rendering reads as itself.
     let rendered = action.to_string();

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../crates/polylogue-core/tests/it/fuzzed/reply.rs"]
+mod held;
+
+libfuzzer_sys::fuzz_target!(|text: &str| held::check(text));
