@@ -1,5 +1,6 @@
 //! The sessions that are live in this process: start, stop, watch, speak, resume, fork.
 
+mod broken;
 mod claim;
 mod error;
 mod kept;
@@ -26,7 +27,7 @@ use polylogue_core::{
     setup::Change,
 };
 use tokio::{
-    sync::oneshot,
+    sync::{Semaphore, oneshot},
     time::{Instant, sleep},
 };
 
@@ -64,6 +65,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct HubSettings {
     /// Sessions that run at once.
     pub max_live: usize,
+    /// Calls of models at once, of all sessions and providers together. Further ones wait for their turn.
+    pub max_calls: usize,
     pub retries: Retries,
     /// How long this process counts as alive after it has said so: what it runs is taken over after that. It says so
     /// several times as often.
@@ -78,6 +81,7 @@ impl Default for HubSettings {
     fn default() -> Self {
         HubSettings {
             max_live: 10_000,
+            max_calls: Semaphore::MAX_PERMITS,
             retries: Retries::default(),
             lease: Duration::from_secs(30),
             shares_places: false,
@@ -102,6 +106,8 @@ struct Inner {
     tenure: Tenure,
     /// What it has borrowed of the places that all processes share.
     places: Option<Arc<Places>>,
+    /// A permit for each call that may be under way.
+    calls: Arc<Semaphore>,
     spending: Spending,
     /// Whether a task keeps the node known.
     stays_known: AtomicBool,
@@ -134,6 +140,7 @@ impl Hub {
         let (node, lease) = (NodeId::random(), settings.lease);
         let places = settings.shares_places.then(|| Arc::new(Places::new(ports.quotas.clone(), node, lease)));
         let spending = Spending::new(settings.per_day, &ports.quotas, &ports.clock);
+        let calls = Arc::new(Semaphore::new(settings.max_calls.min(Semaphore::MAX_PERMITS)));
         Hub {
             inner: Arc::new(Inner {
                 ports,
@@ -142,6 +149,7 @@ impl Hub {
                 checked_in: Mutex::default(),
                 tenure: Tenure::default(),
                 places,
+                calls,
                 spending,
                 stays_known: AtomicBool::new(false),
                 is_leaving: AtomicBool::new(false),
@@ -575,14 +583,20 @@ impl Hub {
         claim.runs();
         let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
-        let Inner { node, tenure, places, spending, .. } = &*self.inner;
-        let (tenure, places, spending) = (tenure.clone(), places.clone(), spending.clone());
-        let owner = Owner { node: *node, tenure, places, spending };
+        let Inner { node, tenure, places, calls, spending, .. } = &*self.inner;
+        let (tenure, places, calls, spending) = (tenure.clone(), places.clone(), calls.clone(), spending.clone());
+        let owner = Owner { node: *node, tenure, places, calls, spending };
         let drive = Drive::new(conversation, ports, owner, retries, publisher);
         let hub = self.clone();
         tokio::spawn(async move {
             let ran = AssertUnwindSafe(drive.run(&mut claim.commands)).catch_unwind().await;
-            let ran = ran.unwrap_or_else(|_| Err(JournalError::Failed("it broke inside, which is a bug".to_owned())));
+            let ran = match ran {
+                Ok(ran) => ran,
+                Err(_) => {
+                    hub.break_off(claim.session).await;
+                    Err(JournalError::Failed("it broke inside, which is a bug".to_owned()))
+                }
+            };
             let outcome = match ran {
                 Ok(parting) => {
                     hub.part(claim.session, parting).await;

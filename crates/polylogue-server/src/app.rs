@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::{Router, http::HeaderValue, middleware};
+use axum::{
+    Router,
+    http::{HeaderValue, StatusCode},
+    middleware,
+};
 use polylogue_runtime::{
     Hub,
     port::{Artifacts, Journal, Memories, Rooms, Store},
@@ -70,14 +74,28 @@ impl App {
             .fallback(page::page)
             .method_not_allowed_fallback(async || {
                 Refusal::new(Code::InvalidRequest, "this address takes another method: /docs describes the API")
-                    .with_status(axum::http::StatusCode::METHOD_NOT_ALLOWED)
+                    .with_status(StatusCode::METHOD_NOT_ALLOWED)
             })
             .with_state(self.clone())
             .merge(route::docs());
         if !self.settings.cors_origins.is_empty() {
             router = router.layer(self.cors());
         }
+        self.behind_the_door(router)
+    }
+
+    /// What is answered where there is no room for a connection: whether the server is well, and else that.
+    pub(crate) fn crowded(&self) -> Router {
+        let no_room = async || {
+            Refusal::new(Code::RateLimited, "the server has no room for more connections: try again in a moment")
+                .with_status(StatusCode::SERVICE_UNAVAILABLE)
+        };
+        self.behind_the_door(route::well().fallback(no_room).with_state(self.clone()))
+    }
+
+    fn behind_the_door(&self, router: Router) -> Router {
         router
+            .layer(middleware::from_fn(door::unbroken))
             .layer(middleware::from_fn_with_state(self.clone(), door::origin))
             .layer(middleware::from_fn_with_state(self.clone(), door::watch))
     }

@@ -2,6 +2,7 @@
 
 use std::{
     net::IpAddr,
+    panic::AssertUnwindSafe,
     sync::atomic::{AtomicU64, Ordering},
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
@@ -12,6 +13,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use futures_util::FutureExt;
 use tracing::Instrument;
 
 use crate::{
@@ -69,6 +71,12 @@ fn request_id(headers: &HeaderMap) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
         format!("{now:x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
     })
+}
+
+/// Answers for a handler that panics. The log says where, and it is counted.
+pub(crate) async fn unbroken(request: Request, next: Next) -> Response {
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    answer.unwrap_or_else(|_| Refusal::internal("a handler broke, which is a bug").into_response())
 }
 
 /// Lets pass who has a token, where tokens are set.

@@ -28,7 +28,12 @@ pub(crate) fn guarded() -> Router<App> {
 
 /// What anybody may ask: whether the server is well, and to be let in.
 pub(crate) fn open() -> Router<App> {
-    well().split_for_parts().0
+    well().merge(letting_in().split_for_parts().0)
+}
+
+/// Whether the server is well.
+pub(crate) fn well() -> Router<App> {
+    health().split_for_parts().0
 }
 
 /// The description of the API, as JSON and as a page.
@@ -40,7 +45,8 @@ pub(crate) fn docs() -> Router {
 pub fn description() -> Value {
     let mut api = Description::openapi();
     api.merge(documented().split_for_parts().1);
-    api.merge(well().split_for_parts().1);
+    api.merge(health().split_for_parts().1);
+    api.merge(letting_in().split_for_parts().1);
     schema::whole(&api)
 }
 
@@ -67,12 +73,12 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(health::metrics))
 }
 
-fn well() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(health::alive))
-        .routes(routes!(health::ready))
-        .routes(routes!(login::login))
-        .routes(routes!(login::logout))
+fn health() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(health::alive)).routes(routes!(health::ready))
+}
+
+fn letting_in() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(login::login)).routes(routes!(login::logout))
 }
 
 #[derive(OpenApi)]

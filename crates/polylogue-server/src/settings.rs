@@ -10,9 +10,12 @@ pub struct Settings {
     /// Pages of these origins may call the API; by default none.
     pub cors_origins: Vec<String>,
     pub max_body_bytes: usize,
+    /// Connections that are served at once. A few more are told that there is no room, and closed.
     pub max_connections: usize,
     /// Within it a request's head, and then its body, must have arrived.
     pub read_timeout: Duration,
+    /// Within it something of an answer must be taken, while there is anything to take.
+    pub write_timeout: Duration,
     /// How often a silent event stream says that it is alive.
     pub keep_alive: Duration,
     /// How long open connections are waited for at the end.
@@ -27,6 +30,7 @@ impl Default for Settings {
             max_body_bytes: 1024 * 1024,
             max_connections: 4_096,
             read_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(5),
         }

@@ -36,7 +36,7 @@ use polylogue_server::{
         discussion::DiscussionRequest,
         scene::SceneRequest,
     },
-    serve,
+    listen, serve,
 };
 use tempfile::TempDir;
 use tokio::{
@@ -256,7 +256,7 @@ struct Node {
 
 impl Node {
     async fn start(app: App) -> Node {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move {
