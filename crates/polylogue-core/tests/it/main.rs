@@ -26,6 +26,8 @@ mod scene_person_properties;
 mod scene_properties;
 mod scene_told;
 mod score;
+mod score_blind;
+mod score_generated;
 mod score_mirrors;
 mod score_properties;
 mod small;

@@ -21,7 +21,7 @@ struct Case {
     takes_notes: bool,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case {
         format: "collaboration",
         agents: ["gpt", "claude"],
@@ -69,6 +69,14 @@ const CASES: [Case; 6] = [
     },
     Case {
         format: "discussion",
+        agents: ["gpt", "claude"],
+        replies: "- {agent: gpt, turn: 1, reply: One red house.}\n- {agent: gpt, reply: More.}\n- {reply: Less.}\n",
+        line: "gpt (message): One red house.",
+        words: "One red house.",
+        takes_notes: true,
+    },
+    Case {
+        format: "score",
         agents: ["gpt", "claude"],
         replies: "- {agent: gpt, turn: 1, reply: One red house.}\n- {agent: gpt, reply: More.}\n- {reply: Less.}\n",
         line: "gpt (message): One red house.",
@@ -140,6 +148,7 @@ impl Case {
                 let who = ["--participant", "manager=gpt", "--participant", "specialist=claude"];
                 [&["discuss", "new", "--title", "Houses"][..], &who, &["--max-rounds", "2"]].concat()
             }
+            "score" => vec!["play", "round-robin", "Count.", "--seat", "member=gpt,claude", "--set", "rounds=2"],
             "room" => return room(folder),
             _ => vec!["collaborate", "Count."],
         };

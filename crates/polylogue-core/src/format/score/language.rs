@@ -242,6 +242,13 @@ impl Who {
     }
 }
 
+impl Turn {
+    /// Whether somebody chooses who speaks.
+    pub(super) fn is_picked(&self) -> bool {
+        self.who.iter().any(|who| matches!(who, Who::Pick { .. }))
+    }
+}
+
 impl Sees {
     pub(super) fn these(&self) -> &[Seen] {
         match self {

@@ -4,12 +4,14 @@
 //! The score is recorded whole with the session. Everything in it has a bound, so the most that a session can ask is
 //! known before its first call.
 
+mod blind;
 mod bound;
 mod compiled;
 mod decision;
 mod language;
 mod playing;
 mod reader;
+mod rehearsal;
 mod reply;
 mod settings;
 mod shipped;
@@ -54,6 +56,7 @@ use crate::{
         identity::settled,
         reply::{text_so_far, thought_through},
     },
+    thread::Told,
 };
 
 impl Format for Settings {
@@ -98,6 +101,27 @@ impl Playing {
     /// What a seat that is asked was told.
     fn told(&self, ask: &AskId) -> Option<&State> {
         self.state(ask).filter(|state| state.is_open())
+    }
+
+    /// The request with which an agent is told this.
+    fn request_of(&self, stage: &Stage, agent: &Agent, told: &Told<Telling>) -> Request {
+        if agent.is_small {
+            return self.small_request(stage, agent, &told.what);
+        }
+        let templates = stage.templates();
+        let write = |telling: &Telling| -> Text { telling.write(self, templates) };
+        let seat = told.what.seat;
+        let chair = &self.seats[seat];
+        Request {
+            model: agent.model.clone(),
+            system: chair.head.get(|| templates.render("score_system.j2", &self.head(seat, agent))),
+            thread: chair.past.thread(write),
+            prompt: told.text(write),
+            shape: reply::shape(self, &told.what).map(Arc::new),
+            grammar: None,
+            plan: None,
+            sampling: agent.sampling.clone(),
+        }
     }
 
     fn answered(&self, ask: &AskId, text: &str, is_full: bool) -> Reaction {
@@ -226,24 +250,8 @@ impl Rules for Playing {
 
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
         let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
-        let seat = self.seat_of(&ask.agent).expect("every agent has a seat");
         let Some(State::Open { told, .. }) = self.told(ask) else { unreachable!("only open turns are asked for") };
-        if agent.is_small {
-            return self.small_request(stage, agent, &told.what);
-        }
-        let templates = stage.templates();
-        let write = |telling: &Telling| -> Text { telling.write(self, templates) };
-        let chair = &self.seats[seat];
-        Request {
-            model: agent.model.clone(),
-            system: chair.head.get(|| templates.render("score_system.j2", &self.head(seat, agent))),
-            thread: chair.past.thread(write),
-            prompt: told.text(write),
-            shape: reply::shape(self, &told.what).map(Arc::new),
-            grammar: None,
-            plan: None,
-            sampling: agent.sampling.clone(),
-        }
+        self.request_of(stage, agent, told)
     }
 
     fn try_templates(&self, stage: &Stage) -> Result<(), BadSetup> {

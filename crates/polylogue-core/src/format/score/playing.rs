@@ -10,11 +10,12 @@ use serde_json::{Map, Value as Json};
 
 use super::{
     Settings,
+    blind::Labels,
     compiled::{Compiled, Faulty, Op, Part},
     decision::Decision,
     language::{Sees, Turn, Who},
     reply,
-    telling::{Labels, Telling, View},
+    telling::{Telling, View},
     values,
     vocabulary::reason,
 };
@@ -78,6 +79,8 @@ pub(super) enum Occupant {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Said {
     pub(super) seat: usize,
+    /// The phase that it belongs to, by its place among those played.
+    pub(super) turn: usize,
     /// The line; empty for what nobody hears of.
     pub(super) text: Arc<str>,
     pub(super) reply: Option<Json>,
@@ -314,7 +317,7 @@ impl Playing {
         Ok((!seats.is_empty()).then(|| vec![begun(&seats, None)]))
     }
 
-    fn of_role<'a>(&'a self, role: &'a str) -> impl Iterator<Item = (usize, &'a Chair)> {
+    pub(super) fn of_role<'a>(&'a self, role: &'a str) -> impl Iterator<Item = (usize, &'a Chair)> {
         self.seats.iter().enumerate().filter(move |(_, seat)| *seat.role == *role)
     }
 
@@ -456,7 +459,8 @@ impl Playing {
                 let heard = self.heard.take().filter(|_| !silent);
                 let Some(seat) = self.seat_named(seat) else { return };
                 let (text, to) = heard.unwrap_or_default();
-                self.said.push(Arc::new(Said { seat, text, reply: reply.clone(), to }));
+                let Some(turn) = self.played.len().checked_sub(1) else { return };
+                self.said.push(Arc::new(Said { seat, turn, text, reply: reply.clone(), to }));
                 self.close(seat, State::Done);
             }
             Decision::SeatFailed { seat, .. } => {
@@ -498,10 +502,7 @@ impl Playing {
         self.standings = Vec::new();
         self.picking = None;
         match by {
-            Some(by) => {
-                let told = Told::new(Telling::pick(self, by, &seats));
-                self.picking = Some(Picking { by, from: seats, state: State::Open { told, is_again: false } });
-            }
+            Some(by) => self.open_pick(by, seats),
             None => {
                 let waiting = |seat| Standing { seat, state: State::Waiting };
                 self.standings = seats.into_iter().map(waiting).collect();
@@ -536,6 +537,14 @@ impl Playing {
                 self.standings[at].state = State::Open { told, is_again: false };
             }
         }
+        if let Some(Picking { by, from, state: State::Open { is_again: false, .. } }) = self.picking.clone() {
+            self.open_pick(by, from);
+        }
+    }
+
+    fn open_pick(&mut self, by: usize, from: Vec<usize>) {
+        let told = Told::new(Telling::pick(self, by, &from));
+        self.picking = Some(Picking { by, from, state: State::Open { told, is_again: false } });
     }
 
     /// Those who failed where too few were left are asked once more.
@@ -547,8 +556,7 @@ impl Playing {
         let failed = self.standings.iter_mut().filter(|standing| standing.state == State::Failed);
         failed.for_each(|standing| standing.state = State::Waiting);
         if let Some(Picking { by, from, state: State::Failed }) = self.picking.clone() {
-            let told = Told::new(Telling::pick(self, by, &from));
-            self.picking = Some(Picking { by, from, state: State::Open { told, is_again: false } });
+            self.open_pick(by, from);
         }
         self.open_next();
     }

@@ -73,12 +73,7 @@ fn seats_of(playing: &Playing, of: &Of, view: &View) -> Option<Vec<usize>> {
 /// The words that can be chosen, by those who choose.
 fn choices(playing: &Playing, of: &Of, view: &View) -> Vec<String> {
     let Of::Words(words) = of else {
-        let seats = seats_of(playing, of, view).unwrap_or_default();
-        let mut names: Vec<String> = seats.into_iter().map(|seat| playing.called(seat, view)).collect();
-        if view.labels.is_some() {
-            names.sort_by_key(|name| (name.len(), name.clone()));
-        }
-        return names;
+        return playing.all_called(&seats_of(playing, of, view).unwrap_or_default(), view);
     };
     words.iter().map(|word| word.to_string()).collect()
 }
@@ -87,7 +82,7 @@ fn choices(playing: &Playing, of: &Of, view: &View) -> Vec<String> {
 pub(super) fn shape(playing: &Playing, telling: &Telling) -> Option<Shape> {
     let view = playing.view_at(Some(telling.seat), telling.turn, telling.until);
     if let Some(from) = &telling.candidates {
-        let names = from.iter().map(|seat| playing.called(*seat, &view)).collect();
+        let names = playing.all_called(from, &view);
         return Some(Shape::Object(vec![Field::required(NEXT, Shape::Choice(names))]));
     }
     let turn = playing.score.turn(playing.played[telling.turn].phase);
@@ -169,7 +164,8 @@ pub(super) fn read(
     Ok(Read { text, reply: Some(reply), to })
 }
 
-fn is_of_seats(form: &Form) -> bool {
+/// Whether a field of this form names seats.
+pub(super) fn is_of_seats(form: &Form) -> bool {
     match form {
         Form::OneOf(of) | Form::Order(of) => !matches!(of, Of::Words(_)),
         Form::List { of, .. } => is_of_seats(of),

@@ -1,19 +1,17 @@
 //! What a seat is told in a phase: what it sees of what was said and has not been told yet, then the phase's prompt.
-//!
-//! In a blind phase everybody else has a letter, drawn for each seat; names are nowhere in what it is told.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use minijinja::{Value, context};
-use serde_json::Value as Json;
 
 use super::{
+    blind::Labels,
     compiled::{Faulty, Part},
     language::{MESSAGE, Seen, Sees},
-    playing::{Chair, Playing, Said},
+    playing::{Chair, Playing},
     reply, values,
 };
-use crate::{ask::Text, chance::Chance, prompt::Templates};
+use crate::{ask::Text, chance::Chance, ledger::estimate_tokens, prompt::Templates};
 
 /// What the draws of a score are for; part of their place.
 pub(super) const SHUFFLE: u64 = 1;
@@ -55,39 +53,6 @@ pub(super) struct View {
     pub(super) turn: usize,
     pub(super) until: usize,
     pub(super) labels: Option<Labels>,
-}
-
-/// The letters of the others, for one seat.
-#[derive(Clone, Debug)]
-pub(super) struct Labels(Vec<usize>);
-
-impl Labels {
-    /// Those who are seen come first, in an order that is drawn.
-    pub(super) fn drawn(playing: &Playing, me: usize, turn: usize, until: usize) -> Labels {
-        let mut others: Vec<usize> = (0..playing.seats.len()).filter(|seat| *seat != me).collect();
-        Chance::new(playing.seed, &[SHUFFLE, turn as u64 + 1, me as u64 + 1]).shuffle(&mut others);
-        let sees = &playing.score.turn(playing.played[turn].phase).sees;
-        let is_seen = |seat: &usize| match sees {
-            Sees::All => playing.said[..until].iter().any(|said| said.seat == *seat),
-            Sees::These(seen) => seen.iter().any(|seen| {
-                playing.of_phase(&seen.phase, turn, until).iter().any(|at| playing.said[*at].seat == *seat)
-            }),
-        };
-        others.sort_by_key(|seat| !is_seen(seat));
-        Labels(others)
-    }
-
-    fn place(&self, seat: usize) -> usize {
-        self.0.iter().position(|other| *other == seat).unwrap_or(usize::MAX)
-    }
-
-    fn of(&self, seat: usize) -> String {
-        match u8::try_from(self.place(seat)) {
-            Ok(place) if place < 26 => char::from(b'A' + place).to_string(),
-            Ok(place) => format!("A{}", place - 25),
-            Err(_) => "you".to_owned(),
-        }
-    }
 }
 
 impl Telling {
@@ -190,10 +155,7 @@ impl Telling {
         let phase = playing.played[self.turn].phase;
         let (part, more) = match &self.candidates {
             None => (Part::Prompt(phase), Vec::new()),
-            Some(from) => {
-                let names: Vec<Value> = from.iter().map(|seat| playing.called(*seat, view).into()).collect();
-                (Part::Pick(phase), vec![("candidates", Value::from(names))])
-            }
+            Some(from) => (Part::Pick(phase), vec![("candidates", Value::from(playing.all_called(from, view)))]),
         };
         let variables = playing.variables(&part, view, playing.round_at(self.turn), more);
         playing.score.write(&part, variables)
@@ -264,9 +226,8 @@ impl Playing {
     /// All that a phase lets a seat see, its own words left out.
     pub(super) fn seen(&self, view: &View) -> Vec<usize> {
         let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
-        let own = |at: &usize| Some(self.said[*at].seat) != view.me;
         let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
-            Sees::All => (0..view.until).filter(own).collect(),
+            Sees::All => (0..view.until).filter(|at| self.is_shown(*at, view)).collect(),
             Sees::These(seen) => {
                 let seen = seen.iter().enumerate();
                 seen.flat_map(|(nth, seen)| self.some_of(instance.phase, nth, seen, view)).collect()
@@ -280,7 +241,7 @@ impl Playing {
 
     fn some_of(&self, phase: usize, nth: usize, seen: &Seen, view: &View) -> Vec<usize> {
         let mut found = self.of_phase(&seen.phase, view.turn, view.until);
-        found.retain(|at| Some(self.said[*at].seat) != view.me);
+        found.retain(|at| self.is_shown(*at, view));
         if seen.only_where.is_some() && !self.is_rehearsal {
             let part = Part::Where(phase, nth);
             let open = View { labels: None, ..view.clone() };
@@ -292,7 +253,10 @@ impl Playing {
         }
         let most = seen.at_most.map_or(usize::MAX, |most| most as usize);
         if found.len() > most {
-            if seen.drawn {
+            if self.is_rehearsal {
+                found.sort_by_key(|at| Reverse(self.length_of(*at)));
+                found.truncate(most);
+            } else if seen.drawn {
                 let of = self.played[..view.turn].iter().rposition(|of| self.score.turn(of.phase).name == seen.phase);
                 let (of, me) = (of.map_or(0, |of| of as u64 + 1), view.me.map_or(0, |me| me as u64 + 1));
                 Chance::new(self.seed, &[FORWARD, of, me]).shuffle(&mut found);
@@ -303,6 +267,18 @@ impl Playing {
             }
         }
         found
+    }
+
+    /// Whether whoever looks may be shown this: nobody is shown their own words. In a rehearsal somebody else could
+    /// have been chosen to say them.
+    fn is_shown(&self, at: usize, view: &View) -> bool {
+        let said = &self.said[at];
+        Some(said.seat) != view.me || self.is_rehearsal && self.score.turn(self.played[said.turn].phase).is_picked()
+    }
+
+    fn length_of(&self, at: usize) -> u64 {
+        let said = &self.said[at];
+        estimate_tokens(&said.text) + estimate_tokens(&self.seats[said.seat].name)
     }
 
     /// What is wrong with the conditions of what is seen.
@@ -321,70 +297,6 @@ impl Playing {
             }
         }
         found
-    }
-
-    /// What a seat is called by whoever looks.
-    pub(super) fn called(&self, seat: usize, view: &View) -> String {
-        match &view.labels {
-            Some(labels) => labels.of(seat),
-            None => self.seats[seat].name.to_string(),
-        }
-    }
-
-    /// Something that was said, as templates know it.
-    pub(super) fn line(&self, at: usize, view: &View) -> Value {
-        let said = &self.said[at];
-        let fields = self.shown(said, view);
-        let mut of = vec![
-            ("name", Value::from(self.called(said.seat, view))),
-            ("text", Value::from(self.text(at, &fields, view))),
-            ("to", said.to.map_or(Value::from(()), |to| self.called(to, view).into())),
-        ];
-        // The only one of a role is known by it.
-        if view.labels.is_none() {
-            of.push(("role", Value::from(self.seats[said.seat].role.clone())));
-        }
-        of.push(("reply", fields.unwrap_or_else(|| Value::from(()))));
-        Value::from_pairs(of)
-    }
-
-    /// A reply with everybody called as whoever looks calls them.
-    fn shown(&self, said: &Said, view: &View) -> Option<Value> {
-        let reply = said.reply.as_ref()?;
-        match view.labels {
-            None => Some(values::value(reply)),
-            Some(_) => Some(values::value(&self.relabelled(reply, view))),
-        }
-    }
-
-    fn relabelled(&self, reply: &Json, view: &View) -> Json {
-        match reply {
-            Json::String(text) => match self.seat_named(text) {
-                Some(seat) => self.called(seat, view).into(),
-                None => reply.clone(),
-            },
-            Json::Array(items) => Json::Array(items.iter().map(|item| self.relabelled(item, view)).collect()),
-            Json::Object(fields) => {
-                let field = |(name, field): (&String, &Json)| (name.clone(), self.relabelled(field, view));
-                Json::Object(fields.iter().map(field).collect())
-            }
-            Json::Null | Json::Bool(_) | Json::Number(_) => reply.clone(),
-        }
-    }
-
-    /// The words of a line. Where names are letters, a line that was made of a reply is made anew.
-    fn text(&self, at: usize, fields: &Option<Value>, view: &View) -> Arc<str> {
-        let said = &self.said[at];
-        let instance = self.played.iter().rfind(|instance| instance.first <= at);
-        match (&view.labels, fields, instance) {
-            (Some(_), Some(_), Some(instance)) if !said.text.is_empty() => {
-                let reply = said.reply.as_ref().map(|reply| self.relabelled(reply, view)).unwrap_or_default();
-                let turn = self.played.iter().rposition(|other| other.first <= at).unwrap_or(0);
-                let view = View { me: Some(said.seat), turn, until: instance.first, labels: view.labels.clone() };
-                reply::line(self, instance.phase, &view, &reply).unwrap_or_default().into()
-            }
-            _ => said.text.clone(),
-        }
     }
 
     /// The round of the innermost repeat around a phase that was begun, and how many it has at most.
@@ -407,14 +319,14 @@ impl Playing {
         for name in self.score.uses(part) {
             let value = match &**name {
                 MESSAGE => Some(self.settings.message.clone().into()),
-                "me" => view.me.map(|me| self.seat_value(me)),
+                "me" => view.me.map(|me| self.seat_value(me, view)),
                 "round" => Some(round.map_or(1, |(round, _)| round).into()),
                 "last_round" => Some(round.is_none_or(|(round, most)| round == most).into()),
                 "seen" => {
                     let seen = self.seen(view).into_iter().filter(|at| !self.said[*at].text.is_empty());
                     Some(seen.map(|at| self.line(at, view)).collect::<Vec<Value>>().into())
                 }
-                "seats" => view.labels.is_none().then(|| self.by_role(view)),
+                "seats" => view.labels.is_none().then(|| self.by_role()),
                 name => self.named_value(name, view),
             };
             variables.extend(value.map(|value| (name.clone(), value)));
@@ -422,21 +334,10 @@ impl Playing {
         Value::from_pairs(variables)
     }
 
-    fn seat_value(&self, seat: usize) -> Value {
-        let chair = &self.seats[seat];
-        let number = self.seats[..=seat].iter().filter(|other| other.role == chair.role).count();
-        Value::from_pairs([
-            ("name", Value::from(chair.name.clone())),
-            ("role", Value::from(chair.role.clone())),
-            ("number", Value::from(number)),
-        ])
-    }
-
     /// The names of the seats, by role.
-    fn by_role(&self, view: &View) -> Value {
+    fn by_role(&self) -> Value {
         let roles = self.settings.score.roles.iter().map(|role| {
-            let seats = self.seats.iter().enumerate().filter(|(_, chair)| chair.role == role.name);
-            let names: Vec<Value> = seats.map(|(seat, _)| self.called(seat, view).into()).collect();
+            let names: Vec<Value> = self.of_role(&role.name).map(|(_, chair)| chair.name.clone().into()).collect();
             (Value::from(role.name.clone()), Value::from(names))
         });
         Value::from_pairs(roles)

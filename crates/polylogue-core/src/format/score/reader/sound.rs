@@ -5,9 +5,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     super::{
         Seat, Settings,
-        bound::{Bound, NoBound},
+        bound::Bound,
         compiled::{Compiled, Faulty, Part},
         language::{Form, MESSAGE, Of, Phase, Score, Seen, Sees, Times, Turn, Who},
+        rehearsal::NoBound,
     },
     Places, Problem, meant,
 };
@@ -81,6 +82,7 @@ pub(super) fn problems(score: &Score, places: &Places, is_good: bool) -> Vec<Pro
         check.wrong_in(&at(part), *line, problem.clone());
     }
     check.variables(&compiled);
+    check.blind_lines(&compiled);
     if is_good && check.problems.is_empty() {
         check.rehearse(false);
         check.rehearse(true);
@@ -231,6 +233,13 @@ impl Check<'_> {
             self.seen(turn, seen, around);
         }
         if turn.blind {
+            if has_person {
+                let at = at("blind");
+                self.wrong(
+                    &at,
+                    "a person sees the names of the others: leave `blind` out, or give the phase to agents",
+                );
+            }
             self.blind(turn, &roles);
         }
         for field in &turn.reply {
@@ -277,6 +286,27 @@ impl Check<'_> {
             if let Some(role) = roles.iter().find(|role| self.open.contains(&((*role).clone(), phase.clone()))) {
                 let at = format!("`blind` of phase `{}`", turn.name);
                 self.wrong(&at, format!("`{phase}` is not blind here: `{role}` sees it with names in another phase"));
+            }
+        }
+    }
+
+    /// A line is made anew with letters, for each who sees it. What others said is not made anew with it.
+    fn blind_lines(&mut self, compiled: &Compiled) {
+        for blind in compiled.turns().iter().filter(|turn| turn.blind) {
+            for (at, turn) in compiled.turns().iter().enumerate() {
+                let is_seen = match &blind.sees {
+                    Sees::All => true,
+                    Sees::These(seen) => seen.iter().any(|seen| seen.phase == turn.name),
+                };
+                let part = Part::Line(at);
+                let used =
+                    compiled.uses(&part).iter().find(|name| compiled.phase(name).is_some() || ***name == *"seats");
+                if let Some(used) = used.filter(|_| is_seen) {
+                    let (at, blind) = (called(self.score, compiled, &part), &blind.name);
+                    let problem =
+                        format!("`{blind}` sees this line blind, so it cannot show `{used}`: make it of `reply`");
+                    self.wrong(&at, problem);
+                }
             }
         }
     }
