@@ -104,8 +104,12 @@ def stalled(binary: str, checks: Checks) -> None:
             if status != 202:
                 raise SystemExit(f"nothing could be said: {status} {answer}")
         here.settle(60)
-        request = f"GET /v1/rooms/crowd/events HTTP/1.1\r\nhost: {server.url}\r\n\r\n".encode()
-        attacked(checks, here, server, f"{STALLED} readers that have stopped", lambda: [connect(server, request) for _ in range(STALLED)])
+        # One of sixteen reads what is said in the room, the others a large file.
+        paths = ["/v1/rooms/crowd/events", *["/docs/swagger-ui-bundle.js"] * 15]
+        requests = [f"GET {path} HTTP/1.1\r\nhost: {server.url}\r\n\r\n".encode() for path in paths]
+        holding = (requests[number % len(requests)] for number in range(STALLED))
+        what = f"{STALLED} readers that have stopped"
+        attacked(checks, here, server, what, lambda: [connect(server, request) for request in holding])
     lab.close()
 
 

@@ -10,6 +10,7 @@ mod reading;
 mod room;
 
 use std::{
+    collections::BTreeMap,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
@@ -17,7 +18,7 @@ use std::{
 
 use futures_util::FutureExt;
 use polylogue_core::{
-    Awaited, Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup,
+    Awaited, Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup, Tenant,
     event::Origin,
     format::Decision,
     id::{PersonId, Seq, SessionId},
@@ -61,7 +62,7 @@ const STOPPING: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Bounds and habits of a hub.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct HubSettings {
     /// Sessions that run at once.
     pub max_live: usize,
@@ -75,6 +76,8 @@ pub struct HubSettings {
     pub shares_places: bool,
     /// What all sessions of the store may cost in a day, whoever runs them.
     pub per_day: Option<Money>,
+    /// What the sessions of a tenant may cost in a day, for those who have a limit of their own.
+    pub per_day_of: BTreeMap<Tenant, Money>,
 }
 
 impl Default for HubSettings {
@@ -86,6 +89,7 @@ impl Default for HubSettings {
             lease: Duration::from_secs(30),
             shares_places: false,
             per_day: None,
+            per_day_of: BTreeMap::new(),
         }
     }
 }
@@ -139,7 +143,8 @@ impl Hub {
         let channels = Arc::new(Channels::new(ports.signals.clone()));
         let (node, lease) = (NodeId::random(), settings.lease);
         let places = settings.shares_places.then(|| Arc::new(Places::new(ports.quotas.clone(), node, lease)));
-        let spending = Spending::new(settings.per_day, &ports.quotas, &ports.clock);
+        let spending = Spending::new(&settings, &ports.quotas, &ports.clock);
+        let claims = Arc::new(Claims::new(settings.max_live));
         let calls = Arc::new(Semaphore::new(settings.max_calls.min(Semaphore::MAX_PERMITS)));
         Hub {
             inner: Arc::new(Inner {
@@ -153,7 +158,7 @@ impl Hub {
                 spending,
                 stays_known: AtomicBool::new(false),
                 is_leaving: AtomicBool::new(false),
-                claims: Arc::new(Claims::new(settings.max_live)),
+                claims,
                 kept: Kept::default(),
                 in_hand: InHand::default(),
                 channels,
@@ -199,7 +204,7 @@ impl Hub {
     }
 
     async fn begin(&self, setup: Setup, claim: Claim) -> Result<SessionId, HubError> {
-        self.inner.spending.check().await?;
+        self.inner.spending.of(setup.tenant.as_ref()).check().await?;
         self.be_known().await?;
         let (conversation, first) = Conversation::start(setup, self.inner.ports.clock.now())?;
         let id = claim.session;
@@ -241,8 +246,8 @@ impl Hub {
         let claim = self.inner.claims.claim_a_place(new_id)?;
         let hub = self.clone();
         to_its_end(async move {
-            hub.inner.spending.check().await?;
             let records = hub.records(id).await?;
+            hub.inner.spending.of(tenant_of(&records)).check().await?;
             let now = hub.inner.ports.clock.now();
             let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
             hub.be_known().await?;
@@ -512,7 +517,7 @@ impl Hub {
         to_its_end(async move {
             let conversation = hub.read(session).await?;
             // Agents are asked because of it.
-            hub.inner.spending.check().await?;
+            hub.spending_of(&conversation).check().await?;
             hub.run_because(conversation, input, claim).await
         })
         .await
@@ -567,7 +572,7 @@ impl Hub {
         }
         self.write(conversation, records).await?;
         // Calls that are lost are paid for when the session goes on.
-        self.inner.spending.add(conversation.stage().ledger().known_cost().minus(paid_before));
+        self.spending_of(conversation).add(conversation.stage().ledger().known_cost().minus(paid_before));
         Ok(())
     }
 
@@ -579,12 +584,18 @@ impl Hub {
         Ok(())
     }
 
+    /// The dollars that a session is paid from.
+    fn spending_of(&self, conversation: &Conversation) -> Spending {
+        self.inner.spending.of(conversation.stage().setup().tenant.as_ref())
+    }
+
     fn run(&self, conversation: Conversation, mut claim: Claim) {
         claim.runs();
         let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
-        let Inner { node, tenure, places, calls, spending, .. } = &*self.inner;
-        let (tenure, places, calls, spending) = (tenure.clone(), places.clone(), calls.clone(), spending.clone());
+        let Inner { node, tenure, places, calls, .. } = &*self.inner;
+        let (tenure, places, calls) = (tenure.clone(), places.clone(), calls.clone());
+        let spending = self.spending_of(&conversation);
         let owner = Owner { node: *node, tenure, places, calls, spending };
         let drive = Drive::new(conversation, ports, owner, retries, publisher);
         let hub = self.clone();
@@ -626,6 +637,14 @@ impl Hub {
             Parting::Broken { head } => self.give_up(Owned { session, head, is_to_stop: false }).await,
             Parting::Lost => tracing::warn!(%session, "another process goes on with the session"),
         }
+    }
+}
+
+/// Who the session of these records belongs to.
+fn tenant_of(records: &[Record]) -> Option<&Tenant> {
+    match &records.first()?.event {
+        Event::Started { setup, .. } => setup.tenant.as_ref(),
+        _ => None,
     }
 }
 

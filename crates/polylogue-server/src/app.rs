@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 use crate::{
-    door,
+    caller, door,
     error::{Code, Refusal},
     house::House,
     metrics::Metrics,
@@ -68,7 +68,10 @@ impl App {
     /// Everything that can be asked for.
     pub(crate) fn router(&self) -> Router {
         let (open, guarded) = (route::open(), route::guarded());
-        let guarded = guarded.route_layer(middleware::from_fn_with_state(self.clone(), door::token));
+        let operators = route::operators();
+        let operators = operators.route_layer(middleware::from_fn_with_state(self.clone(), caller::operators));
+        let guarded = guarded.merge(operators);
+        let guarded = guarded.route_layer(middleware::from_fn_with_state(self.clone(), caller::admit));
         let mut router = guarded
             .merge(open)
             .fallback(page::page)

@@ -5,6 +5,7 @@
 //! shows projections.
 
 mod app;
+mod caller;
 mod door;
 mod error;
 pub mod format;
@@ -18,6 +19,7 @@ mod route;
 mod schema;
 mod settings;
 mod stream;
+mod token;
 
 pub use app::App;
 pub use error::{Code, Refusal};
@@ -25,3 +27,4 @@ pub use house::{AgentInfo, CharacterInfo, FormatRequest, House, ModelInfo, Ready
 pub use listen::{CROWD, listen, serve};
 pub use route::description;
 pub use settings::{BadSettings, Settings};
+pub use token::{Scope, Token};

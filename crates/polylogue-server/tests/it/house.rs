@@ -369,6 +369,7 @@ impl TestHouse {
             speech: request.speech.unwrap_or(true),
             templates: Default::default(),
             room: None,
+            tenant: None,
         })
     }
 
@@ -404,6 +405,7 @@ impl TestHouse {
             speech: false,
             templates: Default::default(),
             room: request.room,
+            tenant: None,
         })
     }
 
@@ -452,6 +454,7 @@ impl TestHouse {
             speech: false,
             templates: Default::default(),
             room: None,
+            tenant: None,
         })
     }
 
@@ -483,6 +486,7 @@ impl TestHouse {
             speech: false,
             templates: Default::default(),
             room: None,
+            tenant: None,
         })
     }
 }

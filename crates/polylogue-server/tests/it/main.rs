@@ -16,3 +16,4 @@ mod page;
 mod rooms;
 mod scenes;
 mod sessions;
+mod tenants;

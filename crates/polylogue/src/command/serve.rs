@@ -33,14 +33,18 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     let listen: SocketAddr = listen
         .parse()
         .map_err(|_| Failure::config(format!("`{listen}` is no address to listen on: write 127.0.0.1:7654")))?;
-    let mut settings = settings(&config);
+    let mut settings = settings(&config)?;
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
-    let opened = Opened::of(&config, !settings.tokens.is_empty())?;
+    let opened = Opened::of(&config, settings.has_tokens())?;
     let descriptors = Descriptors::shared_out();
     settings.max_connections = settings.max_connections.min(descriptors.connections);
     tracing::info!(connections = settings.max_connections, calls = descriptors.calls, "so many at once");
-    let hub =
-        HubSettings { max_live: config.server.max_sessions, max_calls: descriptors.calls, ..HubSettings::default() };
+    let hub = HubSettings {
+        max_live: config.server.max_sessions,
+        max_calls: descriptors.calls,
+        per_day_of: config.server.usd_per_day()?,
+        ..HubSettings::default()
+    };
     let engine = Engine::open_with(&common, &config, hub).await?;
     engine.look_around(&common, &config).await;
     let mut signals = Signals::new()?;
@@ -114,7 +118,8 @@ async fn who_speaks(config: &Config) -> Option<SpeechSettings> {
     None
 }
 
-fn settings(config: &Config) -> Settings {
-    let (tokens, cors_origins) = (config.server.tokens(), config.server.cors_origins.clone());
-    Settings { tokens, cors_origins, ..Settings::default() }
+fn settings(config: &Config) -> Result<Settings, Failure> {
+    let (tokens, cors_origins) = (config.server.operators(), config.server.cors_origins.clone());
+    let named_tokens = config.server.named(|name| std::env::var(name).ok())?;
+    Ok(Settings { tokens, named_tokens, cors_origins, ..Settings::default() })
 }
