@@ -35,6 +35,7 @@ fn setup() -> Setup {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 

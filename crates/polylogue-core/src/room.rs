@@ -11,7 +11,10 @@ use uuid::Uuid;
 
 pub use address::{Addressed, BadAddress, Mention, addressed};
 
-use crate::id::{AgentId, BadId};
+use crate::{
+    Tenant,
+    id::{AgentId, BadId},
+};
 
 /// The message of a room that a session answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +29,7 @@ pub struct RoomCall {
     pub is_repeat: bool,
 }
 
-/// A room by its name.
+/// A room by its name, which a tenant's own may stand before.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct RoomId(Arc<str>);
@@ -47,7 +50,8 @@ impl FromStr for RoomId {
     type Err = BadRoom;
     fn from_str(name: &str) -> Result<Self, BadRoom> {
         let is_good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        let fits = (1..=Self::MAX_CHARS).contains(&name.len()) && name.bytes().all(is_good);
+        let (_, own) = Tenant::split(name);
+        let fits = (1..=Self::MAX_CHARS).contains(&own.len()) && own.bytes().all(is_good);
         if fits { Ok(RoomId(name.into())) } else { Err(BadRoom) }
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::format::FormatSetup;
 use crate::{
+    Tenant,
     id::{AgentId, PersonId, SessionId},
     money::{Money, Price},
     room::RoomCall,
@@ -33,6 +34,9 @@ pub struct Setup {
     /// The message of a room that the session answers, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<RoomCall>,
+    /// Who it belongs to, where that is not the operator. A fork belongs to the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Tenant>,
 }
 
 /// A model by provider and name, written `provider/model`.

@@ -20,6 +20,9 @@ use crate::{fault::Fault, secret::Secret, settings::Limits};
 /// Bytes of an error's body that are read.
 const MAX_FAULT_BYTES: usize = 64 * 1024;
 
+/// Connections to a server that are kept open for the next call.
+const MAX_IDLE: usize = 64;
+
 /// How long a server may take from the end of its answer to the end of its stream: the bill comes in between.
 const AFTER_THE_END: Duration = Duration::from_secs(2);
 
@@ -76,6 +79,7 @@ impl Http {
             .no_proxy()
             .redirect(Policy::none())
             .connect_timeout(limits.connect)
+            .pool_max_idle_per_host(MAX_IDLE)
             .user_agent(concat!("polylogue/", env!("CARGO_PKG_VERSION")));
         if let Some(url) = get("HTTPS_PROXY").or_else(|| get("ALL_PROXY")) {
             builder = builder.proxy(Proxy::https(url)?.no_proxy(except.clone()));

@@ -20,7 +20,10 @@ use polylogue_core::{
     event::CallFailure,
     setup::{Limits, ModelRef},
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, sleep},
+};
 
 use crate::{
     places::{Place, Places},
@@ -80,6 +83,8 @@ pub(crate) struct Performance<W> {
     pub(crate) tenure: Tenure,
     /// Where places at providers are shared with other processes.
     pub(crate) places: Option<Arc<Places>>,
+    /// A permit for each call that may be under way.
+    pub(crate) calls: Arc<Semaphore>,
     /// Is told what the ask waits for while no try is under way, and when it waits no more.
     pub(crate) waiting: W,
 }
@@ -88,14 +93,14 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
     /// Asks until there is a reply, or no more tries. What comes back says what all tries together used. The time
     /// limits begin when the model takes the call up.
     pub(crate) async fn run(self) -> Input {
-        let Performance { model, ask, tab, patience, retries, tenure, places, waiting } = self;
+        let Performance { model, ask, tab, patience, retries, tenure, places, calls, waiting } = self;
         let mut call = Call { ask, retry: 0, deltas: tab.deltas.clone() };
         let provider = call.ask.request.model.provider.clone();
         let is_waited_for = call.ask.id.purpose.is_waited_for();
         let (mut others_wait_since, mut timeouts) = (None, 0);
         loop {
             let mut has_waited = call.retry > 0;
-            let admission = admitted(&*model, places.as_deref(), &call, || {
+            let admission = admitted(&*model, places.as_deref(), &calls, &call, || {
                 has_waited = true;
                 waiting(Some(&format!("a place at {provider}")));
             })
@@ -143,20 +148,26 @@ impl<W: Fn(Option<&str>) + Send> Performance<W> {
     }
 }
 
-/// Waits for a place, and says so unless there is one at once.
-async fn admitted(
+/// What a try holds while it is under way.
+type Admitted<'a> = (Option<Place>, Admission, Option<SemaphorePermit<'a>>);
+
+/// Waits for a place, and says so unless there is one at once. What only this process is short of comes last, so that
+/// nobody keeps it who still waits for others.
+async fn admitted<'a>(
     model: &dyn Model,
     places: Option<&Places>,
+    calls: &'a Semaphore,
     call: &Call,
     waits: impl FnOnce(),
-) -> (Option<Place>, Admission) {
+) -> Admitted<'a> {
     let mut admission = pin!(async {
         let bound = places.zip(model.bound(&call.ask.request.model));
         let place = match bound {
             Some((places, bound)) => Some(places.take(bound).await),
             None => None,
         };
-        (place, model.admit(call).await)
+        // Nobody closes it.
+        (place, model.admit(call).await, calls.acquire().await.ok())
     });
     if let Some(admitted) = admission.as_mut().now_or_never() {
         return admitted;
@@ -305,7 +316,9 @@ mod tests {
             let ask = Ask { id, request };
             let tenure = Tenure::default();
             tenure.renew(Instant::now(), seconds(3_600));
-            let input = Performance { model, ask, tab, patience, retries, tenure, places: None, waiting }.run().await;
+            let (places, calls) = (None, Arc::new(Semaphore::new(1)));
+            let performance = Performance { model, ask, tab, patience, retries, tenure, places, calls, waiting };
+            let input = performance.run().await;
             assert_eq!(matches!(input, Input::Answered { .. }), in_time, "{waits} s, then {takes} s");
             assert_eq!(told.into_inner(), 2 * u32::from(waits > 0), "it is told, and so is its end");
         }

@@ -55,6 +55,7 @@ pub async fn nodes(open: impl AsyncFn() -> Arc<dyn Store>) {
     quotas::who_is_alone_gets_all_and_lets_go_of_it(&*open().await).await;
     quotas::the_places_of_who_is_gone_are_free(&*open().await).await;
     quotas::what_is_spent_is_added_up_by_day(open().await).await;
+    quotas::what_a_tenant_spends_is_counted_apart(open().await).await;
 }
 
 async fn journal(open: &impl AsyncFn() -> Arc<dyn Store>) {
@@ -73,6 +74,7 @@ async fn journal(open: &impl AsyncFn() -> Arc<dyn Store>) {
     what_has_not_ended_is_left(&*open().await).await;
     what_waits_for_a_person_needs_nobody(&*open().await).await;
     list::sessions_are_searched_page_by_page(&*open().await).await;
+    list::sessions_are_found_by_whom_they_belong_to(&*open().await).await;
     list::what_is_deleted_is_gone(&*open().await).await;
     list::what_somebody_runs_is_not_deleted(&*open().await).await;
     list::forks_know_where_they_come_from(&*open().await).await;
@@ -213,6 +215,7 @@ async fn a_summary_follows_the_journal(journal: &dyn Journal) {
             title,
             cast,
             room,
+            tenant: None,
             started_at,
             last_at,
             head,

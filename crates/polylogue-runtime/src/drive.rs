@@ -21,7 +21,7 @@ use polylogue_core::{
     money::Money,
 };
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
     task::yield_now,
     time::sleep,
 };
@@ -61,6 +61,7 @@ pub(crate) struct Owner {
     pub(crate) node: NodeId,
     pub(crate) tenure: Tenure,
     pub(crate) places: Option<Arc<Places>>,
+    pub(crate) calls: Arc<Semaphore>,
     pub(crate) spending: Spending,
 }
 
@@ -281,12 +282,13 @@ impl Drive {
 
     fn ask(&self, ask: Ask, tab: Tab) -> BoxFuture<'static, Input> {
         let (model, retries) = (self.ports.model.clone(), self.retries);
-        let (tenure, places) = (self.owner.tenure.clone(), self.owner.places.clone());
+        let Owner { tenure, places, calls, .. } = &self.owner;
+        let (tenure, places, calls) = (tenure.clone(), places.clone(), calls.clone());
         let patience = Patience::new(self.conversation.stage().limits(), &*model, &ask.request.model);
         let (publisher, id) = (self.publisher.clone(), ask.id.clone());
         let waiting = move |what: Option<&str>| publisher.waiting(&id, what);
         let (id, ran_up) = (ask.id.clone(), tab.clone());
-        let work = Performance { model, ask, tab, patience, retries, tenure, places, waiting }.run();
+        let work = Performance { model, ask, tab, patience, retries, tenure, places, calls, waiting }.run();
         let broken = move || {
             let message = "the model's connector broke inside, which is a bug: the log says where".to_owned();
             let failure = CallFailure { kind: FailureKind::Unavailable, message };
@@ -397,10 +399,8 @@ impl Drive {
         let halted = halted.unwrap_or_else(|Broken| Ok(Vec::new())).unwrap_or_default();
         // What was sent is paid for. The end is not the stop's.
         let cut = halted.into_iter().filter(|event| matches!(event, Event::AskCut { .. }));
-        let notice = "The conversation broke inside, which is a bug: the log says where.";
-        let ended = Event::Ended { reason: Reason::FAILED, notice: Some(notice.into()) };
         let at = self.conversation.stage().last_at();
-        for event in cut.chain([ended]) {
+        for event in cut.chain([broken_off()]) {
             self.add(Record { seq: self.head.next(), at, event });
         }
         let records = std::mem::take(&mut self.batch);
@@ -456,6 +456,12 @@ impl Drive {
             }
         }
     }
+}
+
+/// The end of a session that broke inside.
+pub(crate) fn broken_off() -> Event {
+    let notice = "The conversation broke inside, which is a bug: the log says where.";
+    Event::Ended { reason: Reason::FAILED, notice: Some(notice.into()) }
 }
 
 /// Of the people who are waited for, the one whose time is up first.

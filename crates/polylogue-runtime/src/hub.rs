@@ -1,5 +1,6 @@
 //! The sessions that are live in this process: start, stop, watch, speak, resume, fork.
 
+mod broken;
 mod claim;
 mod error;
 mod kept;
@@ -9,6 +10,7 @@ mod reading;
 mod room;
 
 use std::{
+    collections::BTreeMap,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
@@ -16,7 +18,7 @@ use std::{
 
 use futures_util::FutureExt;
 use polylogue_core::{
-    Awaited, Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup,
+    Awaited, Conversation, Event, Halt, Input, Reason, Record, Rejected, Setup, Tenant,
     event::Origin,
     format::Decision,
     id::{PersonId, Seq, SessionId},
@@ -26,7 +28,7 @@ use polylogue_core::{
     setup::Change,
 };
 use tokio::{
-    sync::oneshot,
+    sync::{Semaphore, oneshot},
     time::{Instant, sleep},
 };
 
@@ -60,10 +62,12 @@ const STOPPING: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Bounds and habits of a hub.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct HubSettings {
     /// Sessions that run at once.
     pub max_live: usize,
+    /// Calls of models at once, of all sessions and providers together. Further ones wait for their turn.
+    pub max_calls: usize,
     pub retries: Retries,
     /// How long this process counts as alive after it has said so: what it runs is taken over after that. It says so
     /// several times as often.
@@ -72,16 +76,20 @@ pub struct HubSettings {
     pub shares_places: bool,
     /// What all sessions of the store may cost in a day, whoever runs them.
     pub per_day: Option<Money>,
+    /// What the sessions of a tenant may cost in a day, for those who have a limit of their own.
+    pub per_day_of: BTreeMap<Tenant, Money>,
 }
 
 impl Default for HubSettings {
     fn default() -> Self {
         HubSettings {
             max_live: 10_000,
+            max_calls: Semaphore::MAX_PERMITS,
             retries: Retries::default(),
             lease: Duration::from_secs(30),
             shares_places: false,
             per_day: None,
+            per_day_of: BTreeMap::new(),
         }
     }
 }
@@ -102,6 +110,8 @@ struct Inner {
     tenure: Tenure,
     /// What it has borrowed of the places that all processes share.
     places: Option<Arc<Places>>,
+    /// A permit for each call that may be under way.
+    calls: Arc<Semaphore>,
     spending: Spending,
     /// Whether a task keeps the node known.
     stays_known: AtomicBool,
@@ -133,7 +143,9 @@ impl Hub {
         let channels = Arc::new(Channels::new(ports.signals.clone()));
         let (node, lease) = (NodeId::random(), settings.lease);
         let places = settings.shares_places.then(|| Arc::new(Places::new(ports.quotas.clone(), node, lease)));
-        let spending = Spending::new(settings.per_day, &ports.quotas, &ports.clock);
+        let spending = Spending::new(&settings, &ports.quotas, &ports.clock);
+        let claims = Arc::new(Claims::new(settings.max_live));
+        let calls = Arc::new(Semaphore::new(settings.max_calls.min(Semaphore::MAX_PERMITS)));
         Hub {
             inner: Arc::new(Inner {
                 ports,
@@ -142,10 +154,11 @@ impl Hub {
                 checked_in: Mutex::default(),
                 tenure: Tenure::default(),
                 places,
+                calls,
                 spending,
                 stays_known: AtomicBool::new(false),
                 is_leaving: AtomicBool::new(false),
-                claims: Arc::new(Claims::new(settings.max_live)),
+                claims,
                 kept: Kept::default(),
                 in_hand: InHand::default(),
                 channels,
@@ -191,7 +204,7 @@ impl Hub {
     }
 
     async fn begin(&self, setup: Setup, claim: Claim) -> Result<SessionId, HubError> {
-        self.inner.spending.check().await?;
+        self.inner.spending.of(setup.tenant.as_ref()).check().await?;
         self.be_known().await?;
         let (conversation, first) = Conversation::start(setup, self.inner.ports.clock.now())?;
         let id = claim.session;
@@ -233,8 +246,8 @@ impl Hub {
         let claim = self.inner.claims.claim_a_place(new_id)?;
         let hub = self.clone();
         to_its_end(async move {
-            hub.inner.spending.check().await?;
             let records = hub.records(id).await?;
+            hub.inner.spending.of(tenant_of(&records)).check().await?;
             let now = hub.inner.ports.clock.now();
             let (conversation, journal) = projection::fork(&records, at, new_id, change, now)?;
             hub.be_known().await?;
@@ -500,7 +513,7 @@ impl Hub {
         to_its_end(async move {
             let conversation = hub.read(session).await?;
             // Agents are asked because of it.
-            hub.inner.spending.check().await?;
+            hub.spending_of(&conversation).check().await?;
             hub.run_because(conversation, input, claim).await
         })
         .await
@@ -555,7 +568,7 @@ impl Hub {
         }
         self.write(conversation, records).await?;
         // Calls that are lost are paid for when the session goes on.
-        self.inner.spending.add(conversation.stage().ledger().known_cost().minus(paid_before));
+        self.spending_of(conversation).add(conversation.stage().ledger().known_cost().minus(paid_before));
         Ok(())
     }
 
@@ -567,18 +580,30 @@ impl Hub {
         Ok(())
     }
 
+    /// The dollars that a session is paid from.
+    fn spending_of(&self, conversation: &Conversation) -> Spending {
+        self.inner.spending.of(conversation.stage().setup().tenant.as_ref())
+    }
+
     fn run(&self, conversation: Conversation, mut claim: Claim) {
         claim.runs();
         let publisher = self.publisher(&conversation);
         let (ports, retries) = (self.inner.ports.clone(), self.inner.settings.retries);
-        let Inner { node, tenure, places, spending, .. } = &*self.inner;
-        let (tenure, places, spending) = (tenure.clone(), places.clone(), spending.clone());
-        let owner = Owner { node: *node, tenure, places, spending };
+        let Inner { node, tenure, places, calls, .. } = &*self.inner;
+        let (tenure, places, calls) = (tenure.clone(), places.clone(), calls.clone());
+        let spending = self.spending_of(&conversation);
+        let owner = Owner { node: *node, tenure, places, calls, spending };
         let drive = Drive::new(conversation, ports, owner, retries, publisher);
         let hub = self.clone();
         tokio::spawn(async move {
             let ran = AssertUnwindSafe(drive.run(&mut claim.commands)).catch_unwind().await;
-            let ran = ran.unwrap_or_else(|_| Err(JournalError::Failed("it broke inside, which is a bug".to_owned())));
+            let ran = match ran {
+                Ok(ran) => ran,
+                Err(_) => {
+                    hub.break_off(claim.session).await;
+                    Err(JournalError::Failed("it broke inside, which is a bug".to_owned()))
+                }
+            };
             let outcome = match ran {
                 Ok(parting) => {
                     hub.part(claim.session, parting).await;
@@ -608,6 +633,14 @@ impl Hub {
             Parting::Broken { head } => self.give_up(Owned { session, head, is_to_stop: false }).await,
             Parting::Lost => tracing::warn!(%session, "another process goes on with the session"),
         }
+    }
+}
+
+/// Who the session of these records belongs to.
+fn tenant_of(records: &[Record]) -> Option<&Tenant> {
+    match &records.first()?.event {
+        Event::Started { setup, .. } => setup.tenant.as_ref(),
+        _ => None,
     }
 }
 

@@ -358,6 +358,7 @@ impl Session {
             title: Summary::title_of(setup),
             cast: (&setup.cast).into(),
             room: room_of(journal),
+            tenant: setup.tenant.clone(),
             started_at: forked.unwrap_or(first).at,
             last_at: last.at,
             head: last.seq,

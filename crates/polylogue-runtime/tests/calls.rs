@@ -3,7 +3,14 @@
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod support;
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use polylogue_core::{
@@ -253,5 +260,39 @@ async fn asks_at_once_share_what_is_left() {
         let cost = bench.hub.conversation(id).await.unwrap().stage().ledger().total().cost.unwrap();
         assert_eq!(cost, Money::from_usd(0.001 * f64::from(calls)));
         assert!(cost <= Money::from_usd(max_usd), "{max_usd}: {cost}");
+    }
+}
+
+/// Notes how many calls are under way at once.
+#[derive(Default)]
+struct Counting {
+    now: AtomicU32,
+    most: AtomicU32,
+}
+
+#[async_trait]
+impl Model for Counting {
+    async fn answer(&self, call: &Call) -> Result<Reply, CallError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        tokio::time::sleep(seconds(1)).await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        (Chorus { sixth: |_| Some(Duration::ZERO) }).answer(call).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_calls_at_once_and_the_others_wait_their_turn() {
+    let bench = Bench::new(TestModel::handing_on());
+    for (max_calls, most) in [(2, 2), (7, 7), (100, 12)] {
+        let model = Arc::new(Counting::default());
+        let ports = polylogue_runtime::Ports { model: model.clone(), ..bench.ports.clone() };
+        let hub = Hub::new(ports, HubSettings { max_calls, ..HubSettings::default() });
+        let ids = [hub.start(chorus_of_six()).await.unwrap(), hub.start(chorus_of_six()).await.unwrap()];
+        for id in ids {
+            hub.wait(id).await.unwrap();
+            assert_eq!(hub.conversation(id).await.unwrap().stage().ended().unwrap().to_string(), "completed");
+        }
+        assert_eq!(model.most.load(Ordering::SeqCst), most);
     }
 }

@@ -5,12 +5,18 @@ mod owners;
 mod support;
 mod waiting;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use polylogue_core::{
-    Event, Reason, Record, Rejected,
+    Event, Reason, Record, Rejected, Timestamp,
     id::{Seq, SessionId},
     ledger::Usage,
     projection::{CannotFork, Outcome, Status},
@@ -19,7 +25,7 @@ use polylogue_core::{
 use polylogue_runtime::{
     Hub, HubError, HubSettings, MemoryJournal, Ports, Published, Retries,
     conformance::example::NODE,
-    port::{CallError, Journal, JournalError, NodeId, Search, Summary},
+    port::{CallError, Clock, Journal, JournalError, NodeId, Search, Summary},
 };
 use support::{Behaviour, Bench, TestModel, TokioClock, setup, texts};
 use tokio::time::{sleep, timeout};
@@ -436,4 +442,37 @@ async fn a_model_that_panics_fails_its_ask_and_gives_its_place_back() {
         bench.hub.wait(id).await.unwrap();
         assert_eq!(bench.reason(id).await, Some(Reason::CAP_REACHED));
     }
+}
+
+/// A clock that breaks when it is asked for the `at`th time.
+struct Broken {
+    clock: TokioClock,
+    asked: AtomicU32,
+    at: u32,
+}
+
+impl Clock for Broken {
+    fn now(&self) -> Timestamp {
+        assert!(self.asked.fetch_add(1, Ordering::SeqCst) != self.at, "a bug in a clock");
+        self.clock.now()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_loop_panics_ends_and_says_so() {
+    let bench = Bench::new(TestModel::handing_on());
+    let mut broken = 0;
+    for at in 2..40 {
+        let clock = Arc::new(Broken { clock: TokioClock::default(), asked: AtomicU32::new(0), at });
+        let hub =
+            Hub::new(Ports { clock, ..bench.ports.clone() }, HubSettings { max_live: 1, ..HubSettings::default() });
+        let Ok(id) = hub.start(setup(2)).await else { continue };
+        broken += u32::from(hub.wait(id).await.is_err());
+        if bench.reason(id).await == Some(Reason::FAILED) {
+            bench.hub.resume(id, Change::default()).await.unwrap();
+            bench.hub.wait(id).await.unwrap();
+        }
+        assert_eq!((bench.reason(id).await, hub.running()), (Some(Reason::CAP_REACHED), 0), "the clock broke at {at}");
+    }
+    assert!(broken > 3, "in the loop itself, and not in the format: {broken}");
 }

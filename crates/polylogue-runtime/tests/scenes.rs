@@ -197,6 +197,7 @@ fn set_up(seed: u64) -> Setup {
         speech: false,
         templates: BTreeMap::new(),
         room: None,
+        tenant: None,
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::{Router, http::HeaderValue, middleware};
+use axum::{
+    Router,
+    http::{HeaderValue, StatusCode},
+    middleware,
+};
 use polylogue_runtime::{
     Hub,
     port::{Artifacts, Journal, Memories, Rooms, Store},
@@ -11,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 use crate::{
-    door,
+    caller, door,
     error::{Code, Refusal},
     house::House,
     metrics::Metrics,
@@ -64,20 +68,37 @@ impl App {
     /// Everything that can be asked for.
     pub(crate) fn router(&self) -> Router {
         let (open, guarded) = (route::open(), route::guarded());
-        let guarded = guarded.route_layer(middleware::from_fn_with_state(self.clone(), door::token));
+        let operators = route::operators();
+        let operators = operators.route_layer(middleware::from_fn_with_state(self.clone(), caller::operators));
+        let guarded = guarded.merge(operators);
+        let guarded = guarded.route_layer(middleware::from_fn_with_state(self.clone(), caller::admit));
         let mut router = guarded
             .merge(open)
             .fallback(page::page)
             .method_not_allowed_fallback(async || {
                 Refusal::new(Code::InvalidRequest, "this address takes another method: /docs describes the API")
-                    .with_status(axum::http::StatusCode::METHOD_NOT_ALLOWED)
+                    .with_status(StatusCode::METHOD_NOT_ALLOWED)
             })
             .with_state(self.clone())
             .merge(route::docs());
         if !self.settings.cors_origins.is_empty() {
             router = router.layer(self.cors());
         }
+        self.behind_the_door(router)
+    }
+
+    /// What is answered where there is no room for a connection: whether the server is well, and else that.
+    pub(crate) fn crowded(&self) -> Router {
+        let no_room = async || {
+            Refusal::new(Code::RateLimited, "the server has no room for more connections: try again in a moment")
+                .with_status(StatusCode::SERVICE_UNAVAILABLE)
+        };
+        self.behind_the_door(route::well().fallback(no_room).with_state(self.clone()))
+    }
+
+    fn behind_the_door(&self, router: Router) -> Router {
         router
+            .layer(middleware::from_fn(door::unbroken))
             .layer(middleware::from_fn_with_state(self.clone(), door::origin))
             .layer(middleware::from_fn_with_state(self.clone(), door::watch))
     }

@@ -2,6 +2,7 @@
 
 use std::{
     net::IpAddr,
+    panic::AssertUnwindSafe,
     sync::atomic::{AtomicU64, Ordering},
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
@@ -12,11 +13,14 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use futures_util::FutureExt;
 use tracing::Instrument;
 
 use crate::{
     app::App,
     error::{Code, Refusal},
+    settings::Settings,
+    token::LetIn,
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -71,50 +75,34 @@ fn request_id(headers: &HeaderMap) -> String {
     })
 }
 
-/// Lets pass who has a token, where tokens are set.
-pub(crate) async fn token(State(app): State<App>, request: Request, next: Next) -> Response {
-    if !app.settings.tokens.is_empty() && !has_token(request.headers(), &app) {
-        return Refusal::new(
-            Code::Unauthorized,
-            "a bearer token is needed: send `authorization: Bearer TOKEN`, or sign in at /v1/login",
-        )
-        .into_response();
-    }
-    next.run(request).await
+/// Answers for a handler that panics. The log says where, and it is counted.
+pub(crate) async fn unbroken(request: Request, next: Next) -> Response {
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    answer.unwrap_or_else(|_| Refusal::internal("a handler broke, which is a bug").into_response())
 }
 
 /// The cookie that a token becomes.
 pub(crate) const COOKIE: &str = "polylogue_token";
 
-fn has_token(headers: &HeaderMap, app: &App) -> bool {
+/// Who asks, by the token that comes along; where no tokens are set, everybody is the operator.
+pub(crate) fn who(app: &App, headers: &HeaderMap) -> Result<LetIn, Refusal> {
+    if !app.settings.has_tokens() {
+        return Ok(None);
+    }
+    let needed = "a bearer token is needed: send `authorization: Bearer TOKEN`, or sign in at /v1/login";
+    let_in(headers, &app.settings).ok_or_else(|| Refusal::new(Code::Unauthorized, needed))
+}
+
+fn let_in(headers: &HeaderMap, settings: &Settings) -> Option<LetIn> {
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let bearer = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     if let Some((_, token)) = bearer {
-        return is_token(app, token.trim());
+        return settings.let_in(token.trim());
     }
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-    let given = cookies.find(|(name, _)| *name == COOKIE).map(|(_, value)| value);
-    given.is_some_and(|given| is_one_of(app.settings.tokens.iter().map(|token| as_cookie(token)), given))
-}
-
-/// Whether this opens the door.
-pub(crate) fn is_token(app: &App, given: &str) -> bool {
-    is_one_of(app.settings.tokens.iter().cloned(), given)
-}
-
-/// A token as it can stand in a cookie: its bytes in hexadecimal.
-pub(crate) fn as_cookie(token: &str) -> String {
-    token.bytes().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Every one is compared in full, so that the time taken tells nothing.
-fn is_one_of(ones: impl Iterator<Item = String>, given: &str) -> bool {
-    ones.map(|one| is_same(one.as_bytes(), given.as_bytes())).fold(false, |any, one| any | one)
-}
-
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    let (_, cookie) = cookies.find(|(name, _)| *name == COOKIE)?;
+    settings.let_in_by_cookie(cookie)
 }
 
 /// Keeps other people's pages out: a browser says whose page it asks for, and which name it asked.
@@ -122,7 +110,7 @@ pub(crate) async fn origin(State(app): State<App>, request: Request, next: Next)
     let headers = request.headers();
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     // A name that somebody points at this machine must not make a page of theirs a page of ours.
-    if app.settings.tokens.is_empty() && !is_this_machine(host) {
+    if !app.settings.has_tokens() && !is_this_machine(host) {
         return forbidden("without tokens the server answers only to the name of this machine").into_response();
     }
     let is_reading = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);

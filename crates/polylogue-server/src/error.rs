@@ -95,6 +95,12 @@ impl Refusal {
         self
     }
 
+    /// The same with when it may be asked again.
+    pub(crate) fn after(self, wait: std::time::Duration) -> Refusal {
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        Refusal { again_at: Some(SystemClock.now().plus_ms(wait)), ..self }
+    }
+
     /// The same with what else programs are told.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Refusal {
         self.context.insert(key.to_owned(), value.into());
@@ -150,7 +156,7 @@ impl From<HubError> for Refusal {
             | HubError::NotStopped => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
             HubError::Journal(error @ JournalError::Unavailable(_)) => return Refusal::unavailable(error),
-            HubError::DaySpent { until, .. } => {
+            HubError::DaySpent { until, .. } | HubError::ShareSpent { until, .. } => {
                 let again_at = Some(*until);
                 return Refusal { again_at, ..Refusal::new(Code::RateLimited, error.to_string()) };
             }

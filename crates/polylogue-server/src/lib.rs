@@ -5,6 +5,7 @@
 //! shows projections.
 
 mod app;
+mod caller;
 mod door;
 mod error;
 pub mod format;
@@ -13,14 +14,17 @@ mod json;
 mod listen;
 mod metrics;
 mod page;
+mod panics;
 mod route;
 mod schema;
 mod settings;
 mod stream;
+mod token;
 
 pub use app::App;
 pub use error::{Code, Refusal};
 pub use house::{AgentInfo, CharacterInfo, FormatRequest, House, ModelInfo, Ready, Request, Standing, VoiceInfo};
-pub use listen::serve;
+pub use listen::{CROWD, listen, serve};
 pub use route::description;
 pub use settings::{BadSettings, Settings};
+pub use token::{Scope, Token};

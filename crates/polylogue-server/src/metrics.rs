@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt::Write,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -12,12 +12,16 @@ use std::{
 
 use axum::http::{Method, StatusCode};
 
+use crate::panics;
+
 #[derive(Debug)]
 pub(crate) struct Metrics {
     began: Instant,
     requests: Mutex<BTreeMap<Label, Answered>>,
     pub(crate) sessions_started: AtomicU64,
     streams: AtomicU64,
+    connections: AtomicU64,
+    turned_away: AtomicU64,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +39,8 @@ struct Answered {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let (requests, sessions_started, streams) = Default::default();
-        Metrics { began: Instant::now(), requests, sessions_started, streams }
+        let (requests, sessions_started, streams, connections, turned_away) = Default::default();
+        Metrics { began: Instant::now(), requests, sessions_started, streams, connections, turned_away }
     }
 }
 
@@ -58,9 +62,18 @@ impl Metrics {
     }
 
     /// Counts a stream for as long as the mark is kept.
-    pub(crate) fn stream(self: &std::sync::Arc<Self>) -> OpenStream {
-        self.streams.fetch_add(1, Ordering::Relaxed);
-        OpenStream(self.clone())
+    pub(crate) fn stream(self: &Arc<Self>) -> Open {
+        Open::of(self, |metrics| &metrics.streams)
+    }
+
+    /// Counts a connection for as long as the mark is kept.
+    pub(crate) fn connection(self: &Arc<Self>) -> Open {
+        Open::of(self, |metrics| &metrics.connections)
+    }
+
+    /// Counts a connection for which there was no room.
+    pub(crate) fn turned_away(&self) {
+        self.turned_away.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn page(&self, running: usize, log_lines_dropped: u64) -> String {
@@ -72,6 +85,10 @@ impl Metrics {
         gauge("polylogue_sessions_running", "gauge", "Sessions that run now.", running as f64);
         gauge("polylogue_sessions_started_total", "counter", "Sessions begun here.", count(&self.sessions_started));
         gauge("polylogue_streams_open", "gauge", "Event streams that are open.", count(&self.streams));
+        gauge("polylogue_connections_open", "gauge", "Connections that are served.", count(&self.connections));
+        let turned_away = "Connections for which there was no room.";
+        gauge("polylogue_connections_turned_away_total", "counter", turned_away, count(&self.turned_away));
+        gauge("polylogue_panics_total", "counter", "Panics: each is a bug.", panics::counted() as f64);
         gauge("polylogue_uptime_seconds", "gauge", "Age of the process.", self.began.elapsed().as_secs_f64());
         let dropped = log_lines_dropped as f64;
         gauge("polylogue_log_lines_dropped_total", "counter", "Lines that the log could not take.", dropped);
@@ -92,12 +109,21 @@ impl Metrics {
     }
 }
 
-/// Dropped when the stream is.
-#[derive(Debug)]
-pub(crate) struct OpenStream(std::sync::Arc<Metrics>);
+/// Dropped when what it counts is over.
+pub(crate) struct Open {
+    metrics: Arc<Metrics>,
+    gauge: fn(&Metrics) -> &AtomicU64,
+}
 
-impl Drop for OpenStream {
+impl Open {
+    fn of(metrics: &Arc<Metrics>, gauge: fn(&Metrics) -> &AtomicU64) -> Open {
+        gauge(metrics).fetch_add(1, Ordering::Relaxed);
+        Open { metrics: metrics.clone(), gauge }
+    }
+}
+
+impl Drop for Open {
     fn drop(&mut self) {
-        self.0.streams.fetch_sub(1, Ordering::Relaxed);
+        (self.gauge)(&self.metrics).fetch_sub(1, Ordering::Relaxed);
     }
 }

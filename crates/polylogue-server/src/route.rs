@@ -26,9 +26,19 @@ pub(crate) fn guarded() -> Router<App> {
     documented().split_for_parts().0.route("/v1/audio/{*audio_path}", get(audio::clip))
 }
 
+/// What only the operator may ask.
+pub(crate) fn operators() -> Router<App> {
+    operating().split_for_parts().0
+}
+
 /// What anybody may ask: whether the server is well, and to be let in.
 pub(crate) fn open() -> Router<App> {
-    well().split_for_parts().0
+    well().merge(letting_in().split_for_parts().0)
+}
+
+/// Whether the server is well.
+pub(crate) fn well() -> Router<App> {
+    health().split_for_parts().0
 }
 
 /// The description of the API, as JSON and as a page.
@@ -40,7 +50,9 @@ pub(crate) fn docs() -> Router {
 pub fn description() -> Value {
     let mut api = Description::openapi();
     api.merge(documented().split_for_parts().1);
-    api.merge(well().split_for_parts().1);
+    api.merge(operating().split_for_parts().1);
+    api.merge(health().split_for_parts().1);
+    api.merge(letting_in().split_for_parts().1);
     schema::whole(&api)
 }
 
@@ -48,7 +60,6 @@ fn documented() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .merge(format::routes())
         .routes(routes!(list::list))
-        .routes(routes!(nodes::list))
         .routes(routes!(sessions::show, sessions::delete))
         .routes(routes!(sessions::events))
         .routes(routes!(behind::behind))
@@ -64,15 +75,18 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(catalog::characters))
         .routes(routes!(catalog::examples))
         .routes(routes!(catalog::ready))
-        .routes(routes!(health::metrics))
 }
 
-fn well() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(health::alive))
-        .routes(routes!(health::ready))
-        .routes(routes!(login::login))
-        .routes(routes!(login::logout))
+fn operating() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(nodes::list)).routes(routes!(health::metrics))
+}
+
+fn health() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(health::alive)).routes(routes!(health::ready))
+}
+
+fn letting_in() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(login::login)).routes(routes!(login::logout))
 }
 
 #[derive(OpenApi)]

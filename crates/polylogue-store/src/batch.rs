@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polylogue_core::{
-    Event, Reason, Record, Timestamp,
+    Event, Reason, Record, Tenant, Timestamp,
     event::Awaits,
     id::{Seq, SessionId},
     room::RoomId,
@@ -60,6 +60,8 @@ pub(crate) struct Start {
     pub(crate) version: u32,
     /// Where it answers in a room.
     pub(crate) room: Option<RoomId>,
+    /// Who it belongs to.
+    pub(crate) tenant: Option<Tenant>,
     /// The story that its memories belong to.
     pub(crate) story: Option<String>,
 }
@@ -133,6 +135,7 @@ impl Start {
             started_at: millis(forked.unwrap_or(first).at)?,
             version: *version,
             room: setup.room.as_ref().map(|call| call.room.clone()),
+            tenant: setup.tenant.clone(),
             story: setup.format.story().map(str::to_owned),
         }))
     }

@@ -28,7 +28,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Object;
 use futures_util::future::BoxFuture;
 use polylogue_core::{
-    Record,
+    Record, Tenant,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
     money::Money,
@@ -214,8 +214,10 @@ impl Quotas for PostgresJournal {
         self.with(move |connection| Box::pin(async move { quotas::hold(connection, node, &wish, lease).await })).await
     }
 
-    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
-        self.with(move |connection| Box::pin(quotas::spend(connection, day, cost))).await
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Result<Money, JournalError> {
+        let whose = whose.cloned();
+        self.with(move |connection| Box::pin(async move { quotas::spend(connection, day, whose.as_ref(), cost).await }))
+            .await
     }
 }
 

@@ -22,7 +22,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Record,
+    Record, Tenant,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
     money::Money,
@@ -221,11 +221,13 @@ impl Quotas for SqliteJournal {
         self.write(move |connection| quotas::hold(connection, &locks, node, &wish, lease).map_err(failed)).await
     }
 
-    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Result<Money, JournalError> {
+        let whose = whose.cloned();
         if cost == Money::ZERO {
-            return self.readers.with(move |connection| quotas::spent(connection, day).map_err(failed)).await;
+            let spent = move |connection: &_| quotas::spent(connection, day, whose.as_ref()).map_err(failed);
+            return self.readers.with(spent).await;
         }
-        self.write(move |connection| quotas::spend(connection, day, cost).map_err(failed)).await
+        self.write(move |connection| quotas::spend(connection, day, whose.as_ref(), cost).map_err(failed)).await
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Record,
+    Record, Tenant,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
     money::Money,
@@ -189,8 +189,8 @@ impl Quotas for FromDisk {
         self.reopened().await.hold(node, wish, lease).await
     }
 
-    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
-        self.reopened().await.spend(day, cost).await
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Result<Money, JournalError> {
+        self.reopened().await.spend(day, whose, cost).await
     }
 }
 

@@ -43,7 +43,7 @@ fn a_store_that_cannot_be_opened_says_what_to_do() {
         ("notes.txt/b/a.db", "the store `…/notes.txt/b/a.db` lies below a file, not a folder: name another place"),
         (
             "newer.db",
-            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 10): update Polylogue to open it",
+            "the store `…/newer.db` was written by a newer Polylogue (store version 99, this one reads up to 11): update Polylogue to open it",
         ),
     ] {
         assert_eq!(refusal(folder.path(), name), expected);

@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
-use polylogue_core::{money::Money, setup::Limits};
+use polylogue_core::{Tenant, money::Money, setup::Limits};
 use polylogue_providers::{
     CommandSettings, LocalSettings, OwnPrice, ProviderSettings, Settings,
     speech::{EngineName, ProfileSettings},
 };
 use polylogue_runtime::port;
+use polylogue_server::{Scope, Token};
 use polylogue_signals::NatsSettings;
 use serde::Deserialize;
 
@@ -121,6 +122,8 @@ pub(crate) struct Server {
     pub(crate) listen: String,
     /// The variable that holds the bearer tokens, comma-separated.
     pub(crate) tokens_env: String,
+    /// Tokens that see and do only what is their own, by name.
+    pub(crate) tokens: BTreeMap<String, TokenTable>,
     /// Pages of these origins may call the API.
     pub(crate) cors_origins: Vec<String>,
     /// How many sessions run at once.
@@ -130,8 +133,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The bearer tokens, as the environment has them.
-    pub(crate) fn tokens(&self) -> BTreeSet<String> {
+    /// The operator's bearer tokens, as the environment has them.
+    pub(crate) fn operators(&self) -> BTreeSet<String> {
         let tokens = std::env::var(&self.tokens_env).unwrap_or_default();
         tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).map(str::to_owned).collect()
     }
@@ -142,10 +145,78 @@ impl Default for Server {
         Server {
             listen: "127.0.0.1:7654".to_owned(),
             tokens_env: "POLYLOGUE_TOKENS".to_owned(),
+            tokens: BTreeMap::new(),
             cors_origins: Vec::new(),
             max_sessions: 1_000,
             models: None,
         }
+    }
+}
+
+/// A token with a name.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TokenTable {
+    /// The variable that holds it.
+    token_env: String,
+    scope: ScopeName,
+    /// Whose sessions it sees; its own, where that is left out.
+    tenant: Option<String>,
+    requests_per_minute: Option<u32>,
+    /// What the sessions of its tenant may cost in a day.
+    usd_per_day: Option<Money>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ScopeName {
+    Read,
+    Run,
+    Admin,
+}
+
+impl TokenTable {
+    fn tenant(&self, name: &str) -> Result<Tenant, Failure> {
+        let tenant = self.tenant.as_deref().unwrap_or(name).parse();
+        tenant.map_err(|error| Failure::config(format!("[server.tokens.{name}]: {error}")))
+    }
+}
+
+impl Server {
+    /// The tokens that have names. What a variable holds is read here, and is not in the file.
+    pub(crate) fn named(&self, env: impl Fn(&str) -> Option<String>) -> Result<Vec<Arc<Token>>, Failure> {
+        let mut secrets = self.operators();
+        let mut tokens = Vec::new();
+        for (name, table) in &self.tokens {
+            let wrong = |problem: String| Failure::config(format!("[server.tokens.{name}] {problem}"));
+            let variable = &table.token_env;
+            let secret = env(variable).map(|secret| secret.trim().to_owned()).filter(|secret| !secret.is_empty());
+            let secret = secret.ok_or_else(|| wrong(format!("token_env: the variable {variable} is not set")))?;
+            if !secrets.insert(secret.clone()) {
+                return Err(wrong(format!("token_env: {variable} holds the token of somebody else")));
+            }
+            if table.requests_per_minute == Some(0) {
+                return Err(wrong("requests_per_minute is at least 1".to_owned()));
+            }
+            let scope = match table.scope {
+                ScopeName::Read => Scope::Read,
+                ScopeName::Run => Scope::Run,
+                ScopeName::Admin => Scope::Admin,
+            };
+            tokens.push(Arc::new(Token::new(&secret, table.tenant(name)?, scope, table.requests_per_minute)));
+        }
+        Ok(tokens)
+    }
+
+    /// What the sessions of each tenant may cost in a day: the least that any of its tokens says.
+    pub(crate) fn usd_per_day(&self) -> Result<BTreeMap<Tenant, Money>, Failure> {
+        let mut limits: BTreeMap<Tenant, Money> = BTreeMap::new();
+        for (name, table) in &self.tokens {
+            let Some(limit) = table.usd_per_day else { continue };
+            let least = limits.entry(table.tenant(name)?).or_insert(limit);
+            *least = limit.min(*least);
+        }
+        Ok(limits)
     }
 }
 

@@ -163,7 +163,7 @@ impl From<HubError> for Failure {
             | HubError::NotStopped
             | HubError::Rejected(_) => Code::Conflict,
             HubError::Journal(JournalError::Fenced { .. }) => Code::Conflict,
-            HubError::Busy(_) | HubError::DaySpent { .. } => Code::RateLimited,
+            HubError::Busy(_) | HubError::DaySpent { .. } | HubError::ShareSpent { .. } => Code::RateLimited,
             HubError::BadSetup(_) => Code::InvalidConfig,
             HubError::CannotFork(_) => Code::InvalidRequest,
             HubError::NotAJournal(_) | HubError::Journal(_) | HubError::Broken => Code::Internal,

@@ -10,6 +10,7 @@ mod cache;
 mod clips;
 mod command;
 mod config;
+mod descriptors;
 mod engine;
 mod failure;
 mod follow;

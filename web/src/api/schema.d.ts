@@ -2282,7 +2282,7 @@ export interface components {
             max_rounds?: number;
         };
         RoomEventKind: "human_message" | "agent_call" | "agent_response";
-        /** @description A room by its name. */
+        /** @description A room by its name, which a tenant's own may stand before. */
         RoomId: string;
         RoomList: {
             rooms: components["schemas"]["ListedRoom"][];
@@ -3337,6 +3337,8 @@ export interface components {
             };
             /** @description The message of a room that the session answers, where it does. */
             room?: components["schemas"]["RoomCall"];
+            /** @description Who it belongs to, where that is not the operator. A fork belongs to the same. */
+            tenant?: components["schemas"]["Tenant"];
         };
         /** @description How a beat changed what is between two characters, from -100 to 100. */
         Shift: {
@@ -3482,6 +3484,13 @@ export interface components {
         Switch: components["schemas"]["OnOff"] | boolean;
         /** @description Whom something in a room is for. */
         Target: string;
+        /**
+         * @description One of several who use a server, by name. A session without one belongs to the operator.
+         *
+         *     Names that tenants give themselves, such as those of rooms, are kept with the tenant's own before them: so the same
+         *     name of two tenants is two names.
+         */
+        Tenant: string;
         ThreadMessage: {
             role: components["schemas"]["MessageRole"];
             text: string;

@@ -34,6 +34,7 @@ pub(crate) fn scene(names: &[&str], max_beats: u32) -> Setup {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn setup(score: Arc<Score>, seats: &[(&str, &[&str])]) -> Setup {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 

@@ -289,6 +289,7 @@ impl Company {
             speech: false,
             templates: Default::default(),
             room: None,
+            tenant: None,
         }
     }
 }

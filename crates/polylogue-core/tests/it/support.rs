@@ -125,6 +125,7 @@ pub(crate) fn collaboration(names: &[&str], max_rounds: u32) -> Setup {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 
@@ -187,6 +188,7 @@ pub(crate) fn discussion(written: &[&str], max_rounds: u32) -> Setup {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 
@@ -215,6 +217,7 @@ pub(crate) fn chorus(slots: u8) -> Setup {
         speech: true,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 

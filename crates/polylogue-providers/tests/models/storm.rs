@@ -72,6 +72,7 @@ fn setup(number: u64, model: impl Fn(&str) -> ModelRef) -> Setup {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{iter, sync::Arc};
 
 use polylogue_core::{
-    Event, Reason, Record, Setup, Timestamp,
+    Event, Reason, Record, Setup, Tenant, Timestamp,
     ask::Digest,
     event::{CallFailure, Drafts, FailureKind, Lost, Origin, VERSION},
     format::{
@@ -29,16 +29,21 @@ pub fn id(n: u8) -> SessionId {
 }
 
 pub fn started(id: SessionId, goal: &str) -> Event {
-    begun(id, goal, None)
+    begun(id, goal, None, None)
+}
+
+/// A session that belongs to this tenant.
+pub fn started_by(tenant: &str, id: SessionId) -> Event {
+    begun(id, "goal", None, Some(tenant.parse().expect("a tenant's name")))
 }
 
 /// A session that answers in this room.
 pub fn started_in(room: &str, id: SessionId) -> Event {
     let (room, call_id) = (room.parse().expect("a room's name"), CallId::from_random([7; 16]));
-    begun(id, "goal", Some(RoomCall { room, call_id, target: Target::Router, is_repeat: false }))
+    begun(id, "goal", Some(RoomCall { room, call_id, target: Target::Router, is_repeat: false }), None)
 }
 
-fn begun(id: SessionId, goal: &str, room: Option<RoomCall>) -> Event {
+fn begun(id: SessionId, goal: &str, room: Option<RoomCall>, tenant: Option<Tenant>) -> Event {
     let agents = ["gpt", "Zoë 🎭"].map(|name| Agent {
         name: name.parse().expect("a name"),
         model: "openai/gpt-4o".parse().expect("a model"),
@@ -52,7 +57,7 @@ fn begun(id: SessionId, goal: &str, room: Option<RoomCall>) -> Event {
     let settings = Settings::new(goal, agent(), 6);
     let (format, limits) = (FormatSetup::new(settings), Limits::default());
     let templates = Default::default();
-    let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates, room };
+    let setup = Setup { id, format, cast, limits, seed: u64::MAX, speech: true, templates, room, tenant };
     Event::Started { version: VERSION, setup: Arc::new(setup) }
 }
 

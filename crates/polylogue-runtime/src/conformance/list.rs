@@ -11,7 +11,7 @@ use polylogue_core::{
 
 use super::{
     assert_nothing_of, begin,
-    example::{NODE, discussion, ended, forked, id, records, said, started, started_in},
+    example::{NODE, discussion, ended, forked, id, records, said, started, started_by, started_in},
 };
 use crate::port::{JournalError, NodeId, Search, Store};
 
@@ -77,6 +77,24 @@ pub(super) async fn sessions_are_searched_page_by_page(store: &dyn Store) {
         .map(|summary| summary.room.map(|room| room.to_string()))
         .collect();
     assert_eq!(rooms, [None, None, None, None, Some("lobby".to_owned())]);
+}
+
+pub(super) async fn sessions_are_found_by_whom_they_belong_to(store: &dyn Store) {
+    store.append(id(1), records(0, 100, [started(id(1), "goal")]), NODE).await.expect("a new session");
+    for (n, tenant) in [(2, "app"), (3, "App"), (4, "app")] {
+        store.append(id(n), records(0, 100, [started_by(tenant, id(n))]), NODE).await.expect("a new session");
+    }
+    let fork = records(0, 100, [started_by("app", id(5)), forked(id(2), 1)]);
+    store.append(id(5), fork, NODE).await.expect("a fork");
+    for (tenant, expected) in [("app", vec![5, 4, 2]), ("App", vec![3]), ("other", vec![])] {
+        let search = Search { tenant: Some(tenant.parse().expect("a name")), limit: 9, ..Search::default() };
+        let expected: Vec<SessionId> = expected.into_iter().map(id).collect();
+        assert_eq!(found(store, search).await, expected, "{tenant}");
+    }
+    let everybody = store.sessions(9).await.expect("a list").into_iter();
+    let tenants: Vec<Option<String>> = everybody.map(|one| one.tenant.map(|tenant| tenant.to_string())).collect();
+    let expected = [Some("app"), Some("app"), Some("App"), Some("app"), None];
+    assert_eq!(tenants, expected.map(|tenant| tenant.map(str::to_owned)));
 }
 
 pub(super) async fn what_is_deleted_is_gone(store: &dyn Store) {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use polylogue_core::money::Money;
+use polylogue_core::{Tenant, money::Money};
 use tokio::task::JoinSet;
 
 use crate::port::{Day, Grant, NodeId, Store, Wish};
@@ -65,19 +65,35 @@ pub(super) async fn the_places_of_who_is_gone_are_free(store: &dyn Store) {
 
 pub(super) async fn what_is_spent_is_added_up_by_day(store: Arc<dyn Store>) {
     let (today, cent) = (Day(20_000), Money::from_usd(0.01));
-    assert_eq!(store.spend(today, Money::ZERO).await, Ok(Money::ZERO));
+    assert_eq!(store.spend(today, None, Money::ZERO).await, Ok(Money::ZERO));
     let mut spending = JoinSet::new();
     for _ in 0..20 {
         let store = store.clone();
-        spending.spawn(async move { store.spend(today, cent).await.expect("a sum") });
+        spending.spawn(async move { store.spend(today, None, cent).await.expect("a sum") });
     }
     let mut sums = spending.join_all().await;
     sums.sort();
     let expected: Vec<Money> = (1..=20).map(|n| Money::from_usd(f64::from(n) / 100.0)).collect();
     assert_eq!(sums, expected, "each was added once, and told what it came to");
-    assert_eq!(store.spend(Day(20_001), cent).await, Ok(cent), "another day");
-    assert_eq!(store.spend(today, Money::ZERO).await, Ok(Money::from_usd(0.20)));
-    let a_lot = store.spend(Day(20_002), Money::from_picodollars(u64::MAX)).await.expect("a sum");
-    assert_eq!(store.spend(Day(20_002), cent).await, Ok(a_lot), "it does not wrap around");
+    assert_eq!(store.spend(Day(20_001), None, cent).await, Ok(cent), "another day");
+    assert_eq!(store.spend(today, None, Money::ZERO).await, Ok(Money::from_usd(0.20)));
+    let a_lot = store.spend(Day(20_002), None, Money::from_picodollars(u64::MAX)).await.expect("a sum");
+    assert_eq!(store.spend(Day(20_002), None, cent).await, Ok(a_lot), "it does not wrap around");
     assert!(a_lot > Money::from_usd(9_000_000.0));
+}
+
+pub(super) async fn what_a_tenant_spends_is_counted_apart(store: Arc<dyn Store>) {
+    let (today, cent) = (Day(20_000), Money::from_usd(0.01));
+    let [one, other]: [Tenant; 2] = ["one", "other"].map(|name| name.parse().expect("a name"));
+    assert_eq!(store.spend(today, None, cent).await, Ok(cent));
+    for cents in 1..=3 {
+        let sum = Money::from_usd(f64::from(cents) / 100.0);
+        assert_eq!(store.spend(today, Some(&one), cent).await, Ok(sum));
+        assert_eq!(store.spend(today, Some(&one), Money::ZERO).await, Ok(sum));
+    }
+    assert_eq!(store.spend(today, Some(&other), Money::ZERO).await, Ok(Money::ZERO));
+    assert_eq!(store.spend(Day(20_001), Some(&one), cent).await, Ok(cent), "another day");
+    assert_eq!(store.spend(today, None, Money::ZERO).await, Ok(cent), "the sum of all is told apart");
+    let a_lot = store.spend(today, Some(&other), Money::from_picodollars(u64::MAX)).await.expect("a sum");
+    assert_eq!(store.spend(today, Some(&other), cent).await, Ok(a_lot), "it does not wrap around");
 }

@@ -29,6 +29,8 @@ pub enum HubError {
          it goes on at {until}"
     )]
     DaySpent { limit: Money, until: Timestamp },
+    #[error("what the sessions of this token may cost in a day is spent ({limit}): it goes on at {until}")]
+    ShareSpent { limit: Money, until: Timestamp },
     #[error(transparent)]
     BadSetup(#[from] BadSetup),
     #[error(transparent)]

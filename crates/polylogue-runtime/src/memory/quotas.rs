@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use polylogue_core::money::Money;
+use polylogue_core::{Tenant, money::Money};
 use tokio::time::Instant;
 
 use super::{MemoryJournal, is_alive};
@@ -13,7 +13,7 @@ use crate::port::{Day, Grant, Holder, JournalError, NodeId, Quotas, Wish};
 pub(super) struct Kept {
     /// Places are held until a moment.
     places: BTreeMap<Arc<str>, Vec<(Holder, Instant)>>,
-    spent: BTreeMap<Day, Money>,
+    spent: BTreeMap<(Day, Option<Tenant>), Money>,
     /// From when on moments are counted.
     began: Option<Instant>,
 }
@@ -36,9 +36,9 @@ impl Quotas for MemoryJournal {
         Ok(grant)
     }
 
-    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Result<Money, JournalError> {
         let mut kept = self.lock();
-        let spent = kept.quotas.spent.entry(day).or_default();
+        let spent = kept.quotas.spent.entry((day, whose.cloned())).or_default();
         *spent += cost;
         Ok(*spent)
     }

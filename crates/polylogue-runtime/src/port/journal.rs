@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Reason, Record, Setup, Timestamp,
+    Reason, Record, Setup, Tenant, Timestamp,
     event::Unreadable,
     id::{Seq, SessionId},
     projection::Status,
@@ -75,6 +75,8 @@ pub struct Search {
     pub status: Option<Status>,
     /// Only those that answer in this room.
     pub room: Option<RoomId>,
+    /// Only those that belong to this tenant.
+    pub tenant: Option<Tenant>,
     /// Words that the title has in it, in small letters or capitals.
     pub text: Option<String>,
     /// Only what comes in the list after the session that is here.
@@ -88,6 +90,7 @@ impl Search {
         self.format.as_ref().is_none_or(|format| *format == summary.format)
             && self.status.is_none_or(|status| status == summary.status())
             && (self.room.is_none() || self.room == summary.room)
+            && (self.tenant.is_none() || self.tenant == summary.tenant)
             && self.text.as_ref().is_none_or(|text| summary.title.to_lowercase().contains(&text.trim().to_lowercase()))
     }
 }
@@ -129,6 +132,8 @@ pub struct Summary {
     pub cast: CastNames,
     /// Where it answers in a room.
     pub room: Option<RoomId>,
+    /// Who it belongs to, where that is not the operator.
+    pub tenant: Option<Tenant>,
     /// When it began; for a fork, when it was forked.
     pub started_at: Timestamp,
     pub last_at: Timestamp,

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use polylogue_core::{Timestamp, money::Money};
+use polylogue_core::{Tenant, Timestamp, money::Money};
 
 use super::{JournalError, NodeId};
 
@@ -16,8 +16,9 @@ pub trait Quotas: Send + Sync {
     /// one after the other.
     async fn hold(&self, node: NodeId, wish: Wish, lease: Duration) -> Result<Grant, JournalError>;
 
-    /// Adds to what was spent on a day, and tells how much that is now.
-    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError>;
+    /// Adds to what was spent on a day, by all together or by the sessions of one tenant, and tells how much that is
+    /// now. The two are counted apart.
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Result<Money, JournalError>;
 }
 
 /// A day in UTC, counted from the first of 1970.

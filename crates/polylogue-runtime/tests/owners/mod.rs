@@ -213,7 +213,7 @@ async fn who_may_have_lost_a_session_sends_nothing_more_for_it() {
         let nodes = Arc::new(NodesOf(store.clone()));
         let ports = Ports { journal: store.clone(), nodes, ..bench.ports };
         let settings = HubSettings { lease: Duration::from_secs(10), ..HubSettings::default() };
-        let hub = Hub::new(ports.clone(), settings);
+        let hub = Hub::new(ports.clone(), settings.clone());
         let id = hub.start(setup(1)).await.unwrap();
         sleep(Duration::from_secs(2)).await;
         assert_eq!(bench.model.calls(), 1);

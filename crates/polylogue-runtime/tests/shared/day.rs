@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use polylogue_core::{
-    Conversation, Reason, Setup, Timestamp,
+    Conversation, Reason, Setup, Tenant, Timestamp,
     id::{Seq, SessionId},
     money::{Money, Price},
     setup::{Cast, Change, Limits},
@@ -25,7 +25,7 @@ fn dear() -> Setup {
 fn two() -> [Bench; 2] {
     let model = || TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_millis(700)));
     let settings = HubSettings { per_day: Some(Money::from_usd(1.0)), ..HubSettings::default() };
-    let here = Bench::with(model(), Arc::new(MemoryJournal::default()), settings);
+    let here = Bench::with(model(), Arc::new(MemoryJournal::default()), settings.clone());
     let there = Bench { hub: Hub::new(here.ports.clone(), settings), model: model(), ports: here.ports.clone() };
     [here, there]
 }
@@ -79,4 +79,28 @@ async fn a_session_at_its_own_limit_is_still_there_on_a_day_with_money() {
     assert_eq!(here.reason(id).await, Some(Reason::LIMIT_USD));
     let again = here.hub.resume(id, Change::default()).await;
     assert!(matches!(again, Err(HubError::Rejected(_))), "{again:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_tenant_may_spend_in_a_day_is_no_matter_of_others() {
+    let [one, other]: [Tenant; 2] = ["one", "other"].map(|name| name.parse().unwrap());
+    let per_day_of = [(one.clone(), Money::from_usd(0.5))].into();
+    let model = TestModel::new(|_| Behaviour::HandsOnAfter(Duration::from_millis(700)));
+    let settings = HubSettings { per_day_of, ..HubSettings::default() };
+    let bench = Bench::with(model, Arc::new(MemoryJournal::default()), settings);
+    let of = |tenant: Option<&Tenant>| Setup { tenant: tenant.cloned(), ..dear() };
+    let id = bench.run(of(Some(&one))).await;
+    assert_eq!(bench.reason(id).await, Some(Reason::LIMIT_USD));
+    let cost = session(&bench.hub, id).await.stage().ledger().known_cost();
+    assert!(cost >= Money::from_usd(0.5) && cost < Money::from_usd(1.0), "{cost}");
+    let refused = bench.hub.start(of(Some(&one))).await;
+    assert!(matches!(refused, Err(HubError::ShareSpent { .. })), "{refused:?}");
+    let refused = bench.hub.resume(id, Default::default()).await;
+    assert!(matches!(refused, Err(HubError::ShareSpent { .. })), "{refused:?}");
+    for free in [Some(&other), None] {
+        let id = bench.hub.start(of(free)).await.unwrap();
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(bench.reason(id).await, None, "others go on");
+        bench.hub.stop(id).await.unwrap();
+    }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use polylogue_core::{Reason, money::Money, setup::ModelRef};
+use polylogue_core::{Reason, Tenant, money::Money, setup::ModelRef};
 use polylogue_runtime::{
     Hub, HubSettings, MemoryJournal, Ports,
     port::{Bound, Call, CallError, Day, Grant, JournalError, Model, NoVoice, NodeId, Quotas, Reply, Store, Wish},
@@ -88,8 +88,8 @@ impl Quotas for Line {
         }
     }
 
-    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
-        self.store.spend(day, cost).await
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Result<Money, JournalError> {
+        self.store.spend(day, whose, cost).await
     }
 }
 

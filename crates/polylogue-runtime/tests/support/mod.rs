@@ -198,6 +198,7 @@ pub(crate) fn setup(max_rounds: u32) -> Setup {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     }
 }
 

@@ -17,6 +17,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
+    caller::{Caller, setup},
     error::{ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
@@ -67,6 +68,7 @@ struct Why {
 )]
 async fn why(
     State(app): State<App>,
+    caller: Caller,
     Path(id): Path<String>,
     Body(why): Body<Why>,
 ) -> Result<(StatusCode, Json<Begun>), Refusal> {
@@ -75,7 +77,7 @@ async fn why(
         return Err(Refusal::request("`question` has at most 2000 characters"));
     }
     let request = InterviewRequest { about: find(&id)?, seq: Seq(why.seq), question };
-    let setup = app.house.setup(Request::new(request)).await?;
+    let setup = setup(&app, &caller, Request::new(request)).await?;
     let id = app.hub.start(setup).await?;
     app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
     Ok((StatusCode::ACCEPTED, Json(Begun::of(id))))

@@ -24,6 +24,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
+    caller::{Caller, setup},
     error::{Code, ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
@@ -200,14 +201,22 @@ described!(taken: SceneFile);
         `CHARACTER_LOAD_ERROR` the character that is not there", body = ErrorBody),
     (status = "5XX", body = ErrorBody),
 ))]
-async fn begin(State(app): State<App>, Body(mut file): Body<Value>) -> Result<(StatusCode, Json<Begun>), Refusal> {
+async fn begin(
+    State(app): State<App>,
+    caller: Caller,
+    Body(mut file): Body<Value>,
+) -> Result<(StatusCode, Json<Begun>), Refusal> {
     let agents = file.as_object_mut().and_then(|file| file.remove("agents"));
     let agents = match agents {
         None | Some(Value::Null) => BTreeMap::new(),
         Some(agents) => serde_json::from_value(agents)
             .map_err(|_| Refusal::request("`agents` must be an object: the Markdown of a character under its name"))?,
     };
-    let setup = app.house.setup(Request::new(SceneRequest { file, agents })).await?;
+    // What another's characters remember is none of theirs.
+    if let Some(story) = file.get("story").and_then(Value::as_str).map(|story| caller.own(story)) {
+        file["story"] = story.into();
+    }
+    let setup = setup(&app, &caller, Request::new(SceneRequest { file, agents })).await?;
     let id = app.hub.start(setup).await?;
     app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
     Ok((StatusCode::ACCEPTED, Json(Begun::of(id))))

@@ -22,6 +22,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
+    caller::{Caller, setup},
     error::{ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
@@ -220,13 +221,14 @@ fn short(bound: &Bound, limits: &Limits) -> Vec<String> {
 ))]
 async fn play(
     State(app): State<App>,
+    caller: Caller,
     Path(name): Path<String>,
     Body(play): Body<Play>,
 ) -> Result<(StatusCode, Json<Begun>), Refusal> {
     let Play { message, seats, settings, score } = play;
     let text = score.as_ref().map(text_of).transpose()?;
     let request = ScoreRequest { name, text, message, seats: by_role(seats), settings, is_tried: false };
-    let setup = app.house.setup(Request::new(request)).await?;
+    let setup = setup(&app, &caller, Request::new(request)).await?;
     let id = app.hub.start(setup).await?;
     app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
     Ok((StatusCode::ACCEPTED, Json(Begun::of(id))))

@@ -13,6 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::{
     app::App,
+    caller::Caller,
     error::{ErrorBody, Refusal},
     format::chorus::body::Manifest,
     schema::described,
@@ -45,11 +46,13 @@ described!(sent: Bytes);
 )]
 pub(super) async fn clip(
     State(app): State<App>,
+    caller: Caller,
     Path(path): Path<String>,
     method: Method,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let (path, kind) = named(&path).ok_or(ArtifactError::Missing)?;
+    caller.must_hear(&app, &path).await?;
     let file = app.artifacts.open(&path).await?;
     let length = file.size();
     let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());

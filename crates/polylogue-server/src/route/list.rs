@@ -15,6 +15,7 @@ use utoipa::IntoParams;
 use super::sessions::query;
 use crate::{
     app::App,
+    caller::Caller,
     error::{ErrorBody, Refusal},
     schema::described,
 };
@@ -51,8 +52,8 @@ struct Listed {
     head: u64,
 }
 
-impl From<Summary> for Listed {
-    fn from(summary: Summary) -> Listed {
+impl Listed {
+    fn of(summary: Summary, caller: &Caller) -> Listed {
         let (status, is_left_alone) = (summary.status().as_str(), summary.is_left_alone());
         Listed {
             session_id: summary.id.to_string(),
@@ -60,7 +61,7 @@ impl From<Summary> for Listed {
             title: summary.title,
             agents: summary.cast.agents,
             people: summary.cast.people,
-            room: summary.room.map(|room| room.to_string()),
+            room: summary.room.and_then(|room| caller.name_of(&room)),
             status,
             is_left_alone,
             reason: summary.reason,
@@ -132,7 +133,7 @@ pub(super) struct Wanted {
 const STATUSES: [Status; 4] = [Status::Running, Status::Waiting, Status::Left, Status::Ended];
 
 impl Wanted {
-    fn checked(self) -> Result<Search, Refusal> {
+    fn checked(self, caller: &Caller) -> Result<Search, Refusal> {
         let (before, limit) = bounds(self.limit, self.before.as_deref())?;
         let status = |name: String| STATUSES.into_iter().find(|status| status.as_str() == name);
         let status = self.status.filter(|name| !name.is_empty()).map(|name| {
@@ -142,10 +143,10 @@ impl Wanted {
             return Err(Refusal::request(format!("`q` has at most {} characters", Summary::MAX_TITLE_CHARS)));
         }
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        let room = filled(self.room).map(|room| room.parse()).transpose();
-        let room = room.map_err(|error| Refusal::request(format!("`room`: {error}")))?;
+        let room = filled(self.room).map(|room| caller.room(&room)).transpose()?;
         let (format, text) = (filled(self.format), filled(self.q));
-        Ok(Search { format, status: status.transpose()?, room, text, before, limit })
+        let tenant = caller.sees_only().cloned();
+        Ok(Search { format, status: status.transpose()?, room, tenant, text, before, limit })
     }
 }
 
@@ -155,10 +156,11 @@ impl Wanted {
 ))]
 pub(super) async fn list(
     State(app): State<App>,
+    caller: Caller,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Result<Json<List>, Refusal> {
-    let (sessions, next) = page(&app, query(wanted)?.checked()?).await?;
-    Ok(Json(List { sessions: sessions.into_iter().map(Listed::from).collect(), next }))
+    let (sessions, next) = page(&app, query(wanted)?.checked(&caller)?).await?;
+    Ok(Json(List { sessions: sessions.into_iter().map(|summary| Listed::of(summary, &caller)).collect(), next }))
 }
 
 /// The sessions of a page, and where the page after it begins. One more is looked for, to know whether there is one.

@@ -16,6 +16,7 @@ use crate::{
     error::{Code, ErrorBody, Refusal},
     json::Body,
     schema::described,
+    token::as_cookie,
 };
 
 described!(taken: Login);
@@ -47,15 +48,15 @@ pub(super) async fn login(
     headers: HeaderMap,
     Body(login): Body<Login>,
 ) -> Result<(StatusCode, HeaderMap), Refusal> {
-    if app.settings.tokens.is_empty() {
+    if !app.settings.has_tokens() {
         return Ok((StatusCode::NO_CONTENT, HeaderMap::new()));
     }
-    if !door::is_token(&app, login.token.trim()) {
+    if app.settings.let_in(login.token.trim()).is_none() {
         let _turn = WRONG.lock().await;
         sleep(WAIT).await;
         return Err(Refusal::new(Code::Unauthorized, "this is none of the server's tokens"));
     }
-    Ok((StatusCode::NO_CONTENT, cookie(&headers, &door::as_cookie(login.token.trim()), MAX_AGE_SECONDS)))
+    Ok((StatusCode::NO_CONTENT, cookie(&headers, &as_cookie(login.token.trim()), MAX_AGE_SECONDS)))
 }
 
 /// Sign out: the cookie is taken back

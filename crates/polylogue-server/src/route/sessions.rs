@@ -1,6 +1,6 @@
 //! `/v1/sessions`: the recorded conversations.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use axum::{
     Json,
@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use polylogue_core::{
-    Conversation, Event, Reason, Setup,
+    Conversation, Reason,
     id::{AgentId, Seq, SessionId},
     projection::{self, Outcome},
     setup::{Change, Note},
@@ -22,6 +22,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     app::App,
+    caller::Caller,
     error::{Code, ErrorBody, Refusal},
     json::Body,
     schema::{described, stand_ins},
@@ -69,6 +70,7 @@ pub(crate) struct After {
 )]
 pub(super) async fn events(
     State(app): State<App>,
+    caller: Caller,
     Path(id): Path<String>,
     from: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
@@ -76,7 +78,7 @@ pub(super) async fn events(
     let id = find(&id)?;
     let After { from, live } = query(from)?;
     let after = stream::place(&headers, from)?;
-    setup_of(&app, id).await?;
+    caller.setup_of(&app, id).await?;
     Ok(stream::journal(&app, id, after, live))
 }
 
@@ -293,16 +295,6 @@ fn captions(conversation: &Conversation) -> String {
 
 async fn conversation(app: &App, id: &str) -> Result<Conversation, Refusal> {
     Ok(app.hub.conversation(find(id)?).await?)
-}
-
-/// What a session was set up with. Only its first record is read.
-pub(crate) async fn setup_of(app: &App, id: SessionId) -> Result<Arc<Setup>, Refusal> {
-    let first = app.journal.read(id, Seq::START, 1).await?.pop();
-    let first = first.ok_or_else(|| Refusal::not_found(format!("there is no session {id}")))?;
-    match &first.event {
-        Event::Started { setup, .. } => Ok(setup.clone()),
-        _ => Err(Refusal::internal("a journal begins with something else than its start")),
-    }
 }
 
 /// The session of that address. What is no id at all names no session either.

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Answer, Conversation, Event, Input, Record, Setup, Step, Timestamp,
+    Answer, Conversation, Event, Input, Record, Setup, Step, Tenant, Timestamp,
     event::Origin,
     format::discussion::{Closing, Participant, Role, Settings, Who},
     id::{AgentId, Seq, SessionId},
@@ -142,8 +142,8 @@ impl Quotas for Counted {
         self.store.hold(node, wish, lease).await
     }
 
-    async fn spend(&self, day: Day, cost: Money) -> Result<Money, JournalError> {
-        self.store.spend(day, cost).await
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Result<Money, JournalError> {
+        self.store.spend(day, whose, cost).await
     }
 }
 
@@ -211,6 +211,7 @@ fn discussion(turns: u32) -> Vec<Arc<Record>> {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     };
     let (mut conversation, first) = Conversation::start(setup, Timestamp(1)).unwrap();
     let mut records = vec![Arc::new(first)];

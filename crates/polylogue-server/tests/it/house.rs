@@ -36,7 +36,7 @@ use polylogue_server::{
         discussion::DiscussionRequest,
         scene::SceneRequest,
     },
-    serve,
+    listen, serve,
 };
 use tempfile::TempDir;
 use tokio::{
@@ -256,7 +256,7 @@ struct Node {
 
 impl Node {
     async fn start(app: App) -> Node {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move {
@@ -369,6 +369,7 @@ impl TestHouse {
             speech: request.speech.unwrap_or(true),
             templates: Default::default(),
             room: None,
+            tenant: None,
         })
     }
 
@@ -404,6 +405,7 @@ impl TestHouse {
             speech: false,
             templates: Default::default(),
             room: request.room,
+            tenant: None,
         })
     }
 
@@ -452,6 +454,7 @@ impl TestHouse {
             speech: false,
             templates: Default::default(),
             room: None,
+            tenant: None,
         })
     }
 
@@ -483,6 +486,7 @@ impl TestHouse {
             speech: false,
             templates: Default::default(),
             room: None,
+            tenant: None,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The server through real HTTP on the loopback, with a model and a voice that do as they are told.
 
+mod attack;
 mod chat;
 mod client;
 mod described;
@@ -15,3 +16,4 @@ mod page;
 mod rooms;
 mod scenes;
 mod sessions;
+mod tenants;

@@ -19,13 +19,14 @@ use crate::batch::{Batch, Close};
 /// Begins sessions. Their node owns them, unless a person is waited for.
 const BEGIN_SESSIONS: &str = "WITH begun AS (
         INSERT INTO sessions (id, format, title, cast_names, story, room, started_at, last_at, head, version, reason,
-                              waiting, due, owner)
+                              waiting, due, tenant, owner)
         SELECT id, format, title, cast_names, story, room, started_at, last_at, head, version, reason, waiting, due,
-               CASE WHEN waiting AND reason IS NULL THEN NULL ELSE node END
+               tenant, CASE WHEN waiting AND reason IS NULL THEN NULL ELSE node END
         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
-                    $9::bigint[], $10::bigint[], $11::text[], $12::boolean[], $13::bigint[], $14::uuid[])
+                    $9::bigint[], $10::bigint[], $11::text[], $12::boolean[], $13::bigint[], $14::uuid[],
+                    $15::text[])
              AS b (id, format, title, cast_names, story, room, started_at, last_at, head, version, reason, waiting, due,
-                   node)
+                   node, tenant)
         ON CONFLICT (id) DO NOTHING RETURNING id)
     SELECT refuse_append() WHERE (SELECT count(*) FROM begun) <> cardinality($1)";
 
@@ -120,6 +121,7 @@ async fn begin(pipeline: &mut Pipeline<'_>, batches: &[&Batch]) -> Result<(), Pr
                 column(&new, |(batch, _)| batch.waiting.is_some_and(|waiting| waiting.is_waiting)),
                 column(&new, |(batch, _)| due(batch)),
                 column(&new, |(batch, _)| value::node(batch.node)),
+                column(&new, |(_, start)| start.tenant.as_ref().map(ToString::to_string)),
             ],
         )
         .await?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use polylogue_core::money::Money;
+use polylogue_core::{Tenant, money::Money};
 use polylogue_runtime::port::{Day, Grant, Holder, NodeId, Wish};
 use tokio_postgres::Row;
 
@@ -59,21 +59,48 @@ fn holder(row: &Row) -> Option<Holder> {
 }
 
 /// More than nine million dollars stay nine million: the column holds no more.
-pub(super) async fn spend(connection: &Object, day: Day, cost: Money) -> Result<Money, Problem> {
-    let day = i64::from(day.0);
+const ADD: &str = "DO UPDATE
+    SET picodollars = known.picodollars + least(excluded.picodollars, 9223372036854775807 - known.picodollars)
+    RETURNING picodollars";
+
+pub(super) async fn spend(
+    connection: &Object,
+    day: Day,
+    whose: Option<&Tenant>,
+    cost: Money,
+) -> Result<Money, Problem> {
+    let (day, tenant) = (i64::from(day.0), whose.map(Tenant::as_str));
     if cost == Money::ZERO {
-        let select = connection.prepare_cached("SELECT picodollars FROM spent WHERE day = $1").await?;
-        return Ok(connection.query_opt(&select, &[&day]).await?.map(|row| money(&row)).unwrap_or_default());
+        let found = match tenant {
+            None => {
+                let select = connection.prepare_cached("SELECT picodollars FROM spent WHERE day = $1").await?;
+                connection.query_opt(&select, &[&day]).await?
+            }
+            Some(tenant) => {
+                let select = "SELECT picodollars FROM spent_by WHERE day = $1 AND tenant = $2";
+                let select = connection.prepare_cached(select).await?;
+                connection.query_opt(&select, &[&day, &tenant]).await?
+            }
+        };
+        return Ok(found.map(|row| money(&row)).unwrap_or_default());
     }
-    let add = connection
-        .prepare_cached(
-            "INSERT INTO spent AS known (day, picodollars) VALUES ($1, $2) ON CONFLICT (day) DO UPDATE
-             SET picodollars = known.picodollars + least(excluded.picodollars, 9223372036854775807 - known.picodollars)
-             RETURNING picodollars",
-        )
-        .await?;
     let cost = i64::try_from(cost.picodollars()).unwrap_or(i64::MAX);
-    Ok(money(&connection.query_one(&add, &[&day, &cost]).await?))
+    let row = match tenant {
+        None => {
+            let add = format!("INSERT INTO spent AS known (day, picodollars) VALUES ($1, $2) ON CONFLICT (day) {ADD}");
+            let add = connection.prepare_cached(&add).await?;
+            connection.query_one(&add, &[&day, &cost]).await?
+        }
+        Some(tenant) => {
+            let add = format!(
+                "INSERT INTO spent_by AS known (day, tenant, picodollars) VALUES ($1, $2, $3)
+                 ON CONFLICT (day, tenant) {ADD}"
+            );
+            let add = connection.prepare_cached(&add).await?;
+            connection.query_one(&add, &[&day, &tenant, &cost]).await?
+        }
+    };
+    Ok(money(&row))
 }
 
 fn money(row: &Row) -> Money {

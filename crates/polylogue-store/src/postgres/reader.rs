@@ -42,22 +42,25 @@ pub(super) async fn search(connection: &Object, search: &Search) -> Result<Vec<S
     let select = connection
         .prepare_cached(
             "SELECT id, format, title, cast_names, room, started_at, last_at, head, reason, waiting, takeovers,
-                 EXISTS (SELECT 1 FROM nodes WHERE nodes.id = owner AND alive_until > clock_timestamp())
+                 EXISTS (SELECT 1 FROM nodes WHERE nodes.id = owner AND alive_until > clock_timestamp()),
+                 tenant
              FROM sessions
              WHERE (last_at, id) < ($1, $2) AND ($3::text IS NULL OR format = $3) AND ($4::text IS NULL OR room = $4)
+                 AND ($6::text IS NULL OR tenant = $6)
              ORDER BY last_at DESC, id DESC LIMIT $5",
         )
         .await?;
     let is_compared_here = search.status.is_some() || search.text.is_some();
     let page = if is_compared_here { PAGE } else { rows(search.limit) };
     let room = search.room.as_ref().map(ToString::to_string);
+    let tenant = search.tenant.as_ref().map(ToString::to_string);
     // Without a place everything is before the end of time.
     let mut before = search
         .before
         .map_or((i64::MAX, Uuid::max()), |before| (value::number(before.last_at.0), value::session(before.id)));
     let mut summaries = Vec::new();
     while summaries.len() < search.limit {
-        let found = connection.query(&select, &[&before.0, &before.1, &search.format, &room, &page]).await?;
+        let found = connection.query(&select, &[&before.0, &before.1, &search.format, &room, &page, &tenant]).await?;
         for row in &found {
             let summary = summary(row)?;
             if summaries.len() < search.limit && search.finds(&summary) {
@@ -76,12 +79,14 @@ fn summary(row: &Row) -> Result<Summary, JournalError> {
     let number = |column: usize| row.get::<_, i64>(column).unsigned_abs();
     let room: Option<&str> = row.get(4);
     let reason: Option<&str> = row.get(8);
+    let tenant: Option<&str> = row.get(12);
     Ok(Summary {
         id: value::to_session(row.get(0)),
         format: row.get(1),
         title: row.get(2),
         cast: list::decode_cast(row.get(3))?,
         room: room.map(str::parse).transpose().map_err(|error| damaged(&error))?,
+        tenant: tenant.map(str::parse).transpose().map_err(|error| damaged(&error))?,
         started_at: Timestamp(number(5)),
         last_at: Timestamp(number(6)),
         head: Seq(number(7)),

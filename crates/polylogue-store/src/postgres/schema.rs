@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/4_room.sql"),
     include_str!("schema/5_quotas.sql"),
     include_str!("schema/6_due.sql"),
+    include_str!("schema/7_tenants.sql"),
 ];
 
 /// The version that this code reads and writes.

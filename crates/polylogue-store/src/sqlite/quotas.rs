@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use polylogue_core::money::Money;
+use polylogue_core::{Tenant, money::Money};
 use polylogue_runtime::port::{Day, Grant, Holder, NodeId, Wish};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
@@ -49,19 +49,43 @@ fn holder(row: &Row<'_>) -> rusqlite::Result<Holder> {
 }
 
 /// More than nine million dollars stay nine million: the column holds no more.
-pub(super) fn spend(connection: &mut Connection, day: Day, cost: Money) -> rusqlite::Result<Money> {
-    let mut add = connection.prepare_cached(
-        "INSERT INTO spent (day, picodollars) VALUES (?1, ?2) ON CONFLICT (day) DO UPDATE
-         SET picodollars = picodollars + min(excluded.picodollars, 9223372036854775807 - picodollars)
-         RETURNING picodollars",
-    )?;
+const ADD: &str =
+    "DO UPDATE SET picodollars = picodollars + min(excluded.picodollars, 9223372036854775807 - picodollars)
+                   RETURNING picodollars";
+
+pub(super) fn spend(
+    connection: &mut Connection,
+    day: Day,
+    whose: Option<&Tenant>,
+    cost: Money,
+) -> rusqlite::Result<Money> {
     let cost = i64::try_from(cost.picodollars()).unwrap_or(i64::MAX);
-    add.query_row(params![day.0, cost], money)
+    match whose {
+        None => {
+            let add = format!("INSERT INTO spent (day, picodollars) VALUES (?1, ?2) ON CONFLICT (day) {ADD}");
+            connection.prepare_cached(&add)?.query_row(params![day.0, cost], money)
+        }
+        Some(tenant) => {
+            let add = format!(
+                "INSERT INTO spent_by (day, tenant, picodollars) VALUES (?1, ?2, ?3) ON CONFLICT (day, tenant) {ADD}"
+            );
+            connection.prepare_cached(&add)?.query_row(params![day.0, tenant.as_str(), cost], money)
+        }
+    }
 }
 
-pub(super) fn spent(connection: &Connection, day: Day) -> rusqlite::Result<Money> {
-    let mut select = connection.prepare_cached("SELECT picodollars FROM spent WHERE day = ?1")?;
-    Ok(select.query_row([day.0], money).optional()?.unwrap_or_default())
+pub(super) fn spent(connection: &Connection, day: Day, whose: Option<&Tenant>) -> rusqlite::Result<Money> {
+    let spent = match whose {
+        None => connection
+            .prepare_cached("SELECT picodollars FROM spent WHERE day = ?1")?
+            .query_row([day.0], money)
+            .optional()?,
+        Some(tenant) => connection
+            .prepare_cached("SELECT picodollars FROM spent_by WHERE day = ?1 AND tenant = ?2")?
+            .query_row(params![day.0, tenant.as_str()], money)
+            .optional()?,
+    };
+    Ok(spent.unwrap_or_default())
 }
 
 fn money(row: &Row<'_>) -> rusqlite::Result<Money> {

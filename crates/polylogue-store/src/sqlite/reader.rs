@@ -7,7 +7,7 @@ use std::{
 };
 
 use polylogue_core::{
-    Event, Record, Timestamp,
+    Event, Record, Tenant, Timestamp,
     id::{Seq, SessionId},
 };
 use polylogue_runtime::port::{JournalError, NodeId, Search, Summary};
@@ -131,10 +131,11 @@ pub(super) fn search(connection: &Connection, locks: &Locks, search: &Search) ->
         .prepare_cached(
             "SELECT sessions.id, sessions.format, sessions.title, sessions.started_at, sessions.last_at,
                  sessions.head, sessions.reason, sessions.waiting, sessions.owner, sessions.takeovers,
-                 sessions.cast_names, rooms.name
+                 sessions.cast_names, rooms.name, sessions.tenant
              FROM sessions LEFT JOIN room_sessions ON room_sessions.session = sessions.key
              LEFT JOIN rooms ON rooms.key = room_sessions.room
              WHERE (sessions.last_at, sessions.id) < (?1, ?2) AND (?3 IS NULL OR sessions.format = ?3)
+                 AND (?4 IS NULL OR sessions.tenant = ?4)
              ORDER BY sessions.last_at DESC, sessions.id DESC",
         )
         .map_err(failed)?;
@@ -142,7 +143,9 @@ pub(super) fn search(connection: &Connection, locks: &Locks, search: &Search) ->
     let (last_at, id) = search.before.map_or((i64::MAX, vec![0xff; 17]), |before| {
         (i64::try_from(before.last_at.0).unwrap_or(i64::MAX), before.id.as_bytes().to_vec())
     });
-    let mut found = select.query(params![last_at, id, search.format]).map_err(failed)?;
+    let mut found = select
+        .query(params![last_at, id, search.format, search.tenant.as_ref().map(Tenant::as_str)])
+        .map_err(failed)?;
     let mut summaries = Vec::new();
     while summaries.len() < search.limit
         && let Some(row) = found.next().map_err(failed)?
@@ -162,6 +165,8 @@ fn summary(row: &Row<'_>, alive: &[NodeId]) -> Result<Summary, JournalError> {
     let reason = reason.as_deref().map(list::decode_reason).transpose()?;
     let cast = list::decode_cast(&cast)?;
     let room = room.map(|room| room.parse()).transpose().map_err(|error| damaged(&error))?;
+    let tenant: Option<String> = row.get(12).map_err(failed)?;
+    let tenant = tenant.map(|tenant| tenant.parse()).transpose().map_err(|error| damaged(&error))?;
     let rest = || {
         let owner: Option<[u8; 16]> = row.get(8)?;
         Ok(Summary {
@@ -170,6 +175,7 @@ fn summary(row: &Row<'_>, alive: &[NodeId]) -> Result<Summary, JournalError> {
             title: row.get(2)?,
             cast,
             room,
+            tenant,
             started_at: Timestamp(row.get::<_, i64>(3)?.unsigned_abs()),
             last_at: Timestamp(row.get::<_, i64>(4)?.unsigned_abs()),
             head: Seq(row.get::<_, i64>(5)?.unsigned_abs()),

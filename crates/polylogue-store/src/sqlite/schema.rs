@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/8_room_of_nodes.sql"),
     include_str!("schema/9_quotas.sql"),
     include_str!("schema/10_due.sql"),
+    include_str!("schema/11_tenants.sql"),
 ];
 
 /// The version that this code reads and writes.

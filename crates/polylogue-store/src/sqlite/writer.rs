@@ -3,7 +3,7 @@
 
 use std::{convert::Infallible, sync::mpsc as thread_mpsc};
 
-use polylogue_core::id::Seq;
+use polylogue_core::{Tenant, id::Seq};
 use polylogue_runtime::port::{JournalError, NodeId};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
@@ -175,11 +175,12 @@ fn advance(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Opt
     let head = batch.head.0 as i64;
     if let Some(start) = &batch.start {
         let mut begin = transaction.prepare_cached(
-            "INSERT INTO sessions (id, format, title, started_at, last_at, head, version, owner, cast_names)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING RETURNING key",
+            "INSERT INTO sessions (id, format, title, started_at, last_at, head, version, owner, cast_names, tenant)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO NOTHING RETURNING key",
         )?;
         let Start { format, title, cast, started_at, version, .. } = start;
-        let values = params![id, format, title, started_at, batch.last_at, head, version, node, cast];
+        let tenant = start.tenant.as_ref().map(Tenant::as_str);
+        let values = params![id, format, title, started_at, batch.last_at, head, version, node, cast, tenant];
         begin.query_row(values, |row| row.get(0)).optional()
     } else {
         let mut advance = transaction.prepare_cached(

@@ -32,7 +32,7 @@ async fn a_store_that_cannot_be_opened_says_what_to_do() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its number").port();
     for (url, expected) in [
         (foreign.clone(), "has other tables than Polylogue's"),
-        (newer, "was written by a newer Polylogue (store version 99, this one reads up to 6)"),
+        (newer, "was written by a newer Polylogue (store version 99, this one reads up to 7)"),
         (at.replace("polylogue:secret", "polylogue:wrong-secret"), "check the user, the password and the database"),
         (
             format!("{login}@{}", place.replace("/postgres", "/nowhere")),

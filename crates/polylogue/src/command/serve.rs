@@ -10,13 +10,13 @@ use std::{
 use polylogue_providers::speech::SpeechSettings;
 use polylogue_runtime::HubSettings;
 use polylogue_server::{App, Settings, serve};
-use tokio::net::TcpListener;
 
 use crate::{
     agents,
     args::{Common, Serve},
     command::doctor,
     config::Config,
+    descriptors::Descriptors,
     engine::Engine,
     failure::Failure,
     house::ThisHouse,
@@ -33,15 +33,23 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     let listen: SocketAddr = listen
         .parse()
         .map_err(|_| Failure::config(format!("`{listen}` is no address to listen on: write 127.0.0.1:7654")))?;
-    let settings = settings(&config);
+    let mut settings = settings(&config)?;
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
-    let opened = Opened::of(&config, !settings.tokens.is_empty())?;
-    let hub = HubSettings { max_live: config.server.max_sessions, ..HubSettings::default() };
+    let opened = Opened::of(&config, settings.has_tokens())?;
+    let descriptors = Descriptors::shared_out();
+    settings.max_connections = settings.max_connections.min(descriptors.connections);
+    tracing::info!(connections = settings.max_connections, calls = descriptors.calls, "so many at once");
+    let hub = HubSettings {
+        max_live: config.server.max_sessions,
+        max_calls: descriptors.calls,
+        per_day_of: config.server.usd_per_day()?,
+        ..HubSettings::default()
+    };
     let engine = Engine::open_with(&common, &config, hub).await?;
     engine.look_around(&common, &config).await;
     let mut signals = Signals::new()?;
-    let listener = TcpListener::bind(listen).await;
-    let listener = listener.map_err(|error| Failure::config(format!("{listen} cannot be listened on: {error}")))?;
+    let listener = polylogue_server::listen(listen)
+        .map_err(|error| Failure::config(format!("{listen} cannot be listened on: {error}")))?;
     let address = listener.local_addr().map_err(|error| Failure::internal(error.to_string()))?;
     tell(&format!(
         "Polylogue listens on http://{address} · open it in a browser; the API is described at http://{address}/docs/"
@@ -110,7 +118,8 @@ async fn who_speaks(config: &Config) -> Option<SpeechSettings> {
     None
 }
 
-fn settings(config: &Config) -> Settings {
-    let (tokens, cors_origins) = (config.server.tokens(), config.server.cors_origins.clone());
-    Settings { tokens, cors_origins, ..Settings::default() }
+fn settings(config: &Config) -> Result<Settings, Failure> {
+    let (tokens, cors_origins) = (config.server.operators(), config.server.cors_origins.clone());
+    let named_tokens = config.server.named(|name| std::env::var(name).ok())?;
+    Ok(Settings { tokens, named_tokens, cors_origins, ..Settings::default() })
 }

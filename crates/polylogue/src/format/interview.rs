@@ -104,5 +104,6 @@ fn setup(
         speech: false,
         templates: config.templates()?,
         room: None,
+        tenant: None,
     })
 }

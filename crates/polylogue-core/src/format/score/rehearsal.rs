@@ -139,6 +139,7 @@ impl Rehearsal<'_> {
             speech: false,
             templates: Default::default(),
             room: None,
+            tenant: None,
         };
         let (conversation, _) = Conversation::start(setup, Timestamp(0)).map_err(NoBound::Setup)?;
         let mut rehearsal = Rehearsal {

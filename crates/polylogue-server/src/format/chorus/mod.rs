@@ -23,10 +23,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use self::stream::Until;
 use crate::{
     app::App,
+    caller::{Caller, setup},
     error::{Code, ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
-    route::sessions::{After, find, query, setup_of},
+    route::sessions::{After, find, query},
     schema::{described, stand_ins},
     stream::place,
 };
@@ -128,14 +129,15 @@ struct Live {
 )]
 async fn begin(
     State(app): State<App>,
+    caller: Caller,
     live: Result<Query<Live>, QueryRejection>,
     headers: HeaderMap,
     Body(mut chat): Body<Chat>,
 ) -> Result<Response, Refusal> {
     chat.live |= query(live)?.live;
-    let Some(id) = &chat.session_id else { return start(&app, chat).await };
+    let Some(id) = &chat.session_id else { return start(&app, &caller, chat).await };
     let id = id.parse().map_err(|_| Refusal::request("`sessionId` is not a session id"))?;
-    let setup = a_chorus(&app, id).await?;
+    let setup = a_chorus(&app, &caller, id).await?;
     if headers.contains_key("last-event-id") {
         return Ok(stream::chorus(&app, id, place(&headers, None)?, Until::Done, chat.live));
     }
@@ -148,10 +150,10 @@ async fn begin(
     Ok(stream::chorus(&app, id, before, Until::Done, chat.live))
 }
 
-async fn start(app: &App, chat: Chat) -> Result<Response, Refusal> {
+async fn start(app: &App, caller: &Caller, chat: Chat) -> Result<Response, Refusal> {
     let is_live = chat.live;
     let request = ChorusRequest { message: chat.message, slots: chat.slots, seed: chat.seed, speech: chat.speech };
-    let setup = app.house.setup(Request::new(request)).await?;
+    let setup = setup(app, caller, Request::new(request)).await?;
     let id = app.hub.start(setup).await?;
     app.metrics.sessions_started.fetch_add(1, Ordering::Relaxed);
     Ok(stream::chorus(app, id, Seq::START, Until::Done, is_live))
@@ -170,6 +172,7 @@ async fn start(app: &App, chat: Chat) -> Result<Response, Refusal> {
 )]
 async fn follow(
     State(app): State<App>,
+    caller: Caller,
     Path(id): Path<String>,
     from: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
@@ -177,13 +180,13 @@ async fn follow(
     let id = find(&id)?;
     let After { from, live } = query(from)?;
     let after = place(&headers, from)?;
-    a_chorus(&app, id).await?;
+    a_chorus(&app, &caller, id).await?;
     Ok(stream::chorus(&app, id, after, Until::Last, live))
 }
 
 /// The setup of a chorus. A session of another format is none.
-async fn a_chorus(app: &App, id: SessionId) -> Result<Arc<Setup>, Refusal> {
-    let setup = setup_of(app, id).await?;
+async fn a_chorus(app: &App, caller: &Caller, id: SessionId) -> Result<Arc<Setup>, Refusal> {
+    let setup = caller.setup_of(app, id).await?;
     match setup.format.is::<chorus::Settings>() {
         true => Ok(setup),
         false => Err(Refusal::new(Code::Conflict, "the session is not a chorus")),

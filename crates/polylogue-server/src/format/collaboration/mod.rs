@@ -31,6 +31,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use self::message::{RoomMessage, Wanted};
 use crate::{
     app::App,
+    caller::{Caller, setup},
     error::{ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
@@ -99,10 +100,11 @@ struct Called {
 )]
 async fn say(
     State(app): State<App>,
+    caller: Caller,
     Path(room): Path<String>,
     Body(message): Body<RoomMessage>,
 ) -> Result<(StatusCode, Json<Called>), Refusal> {
-    let room = find(&room)?;
+    let room = caller.room(&room)?;
     let wanted = Wanted::of(&message, &app.house.agents())?;
     let call_id = CallId::from_random(*app.house.new_session_id()?.as_bytes());
     let background = app.hub.recently_said(&room).await?;
@@ -118,7 +120,7 @@ async fn say(
             background: background.clone(),
             room: Some(RoomCall { room: room.clone(), call_id, target, is_repeat }),
         };
-        let setup = app.house.setup(Request::new(request)).await?;
+        let setup = setup(&app, &caller, Request::new(request)).await?;
         setup.check().map_err(|problem| Refusal::request(problem.to_string()))?;
         setups.push(setup);
     }
@@ -162,11 +164,12 @@ const MAX_HISTORY: usize = 1_000;
 )]
 async fn events(
     State(app): State<App>,
+    caller: Caller,
     Path(room): Path<String>,
     since: Result<Query<Since>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let room = find(&room)?;
+    let room = caller.room(&room)?;
     let since = query(since)?;
     let mut heard = place(&headers, since.from)?.0;
     if let Some(events) = since.history.filter(|_| heard == 0) {
@@ -190,13 +193,9 @@ struct ListedRoom {
     last_at: String,
 }
 
-impl From<RoomSummary> for ListedRoom {
-    fn from(summary: RoomSummary) -> ListedRoom {
-        ListedRoom {
-            room: summary.room.to_string(),
-            started_at: summary.started_at.to_string(),
-            last_at: summary.last_at.to_string(),
-        }
+impl ListedRoom {
+    fn of(room: String, summary: &RoomSummary) -> ListedRoom {
+        ListedRoom { room, started_at: summary.started_at.to_string(), last_at: summary.last_at.to_string() }
     }
 }
 
@@ -211,14 +210,30 @@ struct RoomList {
 #[utoipa::path(get, path = "/v1/rooms", tag = "rooms", operation_id = "listRooms", params(Page), responses(
     (status = 200, body = RoomList), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
-async fn list(State(app): State<App>, page: Result<Query<Page>, QueryRejection>) -> Result<Json<RoomList>, Refusal> {
-    let (before, limit) = query(page)?.checked::<RoomListPlace>()?;
-    // One more is looked for, to know whether there is one.
-    let mut rooms = app.rooms.rooms(before.as_ref(), limit + 1).await?;
-    let has_more = rooms.len() > limit;
-    rooms.truncate(limit);
-    let next = rooms.last().filter(|_| has_more).map(|last| last.place().to_string());
-    Ok(Json(RoomList { rooms: rooms.into_iter().map(ListedRoom::from).collect(), next }))
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    page: Result<Query<Page>, QueryRejection>,
+) -> Result<Json<RoomList>, Refusal> {
+    let (mut before, limit) = query(page)?.checked::<RoomListPlace>()?;
+    let (mut rooms, mut last) = (Vec::new(), None);
+    // Those of others are passed over. One more than are wanted tells whether there are more.
+    loop {
+        let found = app.rooms.rooms(before.as_ref(), limit + 1).await?;
+        let is_last = found.len() <= limit;
+        before = found.last().map(RoomSummary::place);
+        for summary in found {
+            let Some(name) = caller.name_of(&summary.room) else { continue };
+            if rooms.len() == limit {
+                return Ok(Json(RoomList { rooms, next: last }));
+            }
+            last = Some(summary.place().to_string());
+            rooms.push(ListedRoom::of(name, &summary));
+        }
+        if is_last {
+            return Ok(Json(RoomList { rooms, next: None }));
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -239,19 +254,15 @@ struct RoomStanding {
     params(("room" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), responses(
     (status = 200, body = RoomStanding), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
-async fn show(State(app): State<App>, Path(room): Path<String>) -> Result<Json<RoomStanding>, Refusal> {
-    let room = find(&room)?;
+async fn show(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Result<Json<RoomStanding>, Refusal> {
+    let room = caller.room(&name)?;
     let agents = app.house.agents().into_iter().filter(|agent| agent.available).map(|agent| agent.name);
     Ok(Json(RoomStanding {
         last_event_id: RoomEvent::last_number(app.rooms.room_head(&room).await?),
         sessions: app.hub.sessions_in(&room).await?,
         agents: agents.collect(),
-        room: room.to_string(),
+        room: name,
     }))
-}
-
-fn find(room: &str) -> Result<RoomId, Refusal> {
-    room.parse().map_err(|error| Refusal::request(format!("{error}")))
 }
 
 /// Which session of a room something passes in.

@@ -35,6 +35,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
+    caller::{Caller, setup},
     error::{Code, ErrorBody, Refusal},
     house::{FormatRequest, Request},
     json::Body,
@@ -146,6 +147,7 @@ struct Create {
 )]
 async fn create(
     State(app): State<App>,
+    caller: Caller,
     headers: HeaderMap,
     Body(create): Body<Create>,
 ) -> Result<(StatusCode, Json<DiscussionState>), Refusal> {
@@ -153,10 +155,10 @@ async fn create(
     let Create { title, topic, participants, max_rounds, closing } = create;
     let closing = closing.unwrap_or_default();
     let request = DiscussionRequest { title, topic, participants, max_rounds, closing };
-    let mut setup = app.house.setup(Request::new(request)).await?;
+    let mut setup = setup(&app, &caller, Request::new(request)).await?;
     if let (Some(key), Some(settings)) = (key, setup.format.settings_mut::<Settings>()) {
         settings.key = Some(key.clone());
-        setup.id = SessionId::of_key(&key);
+        setup.id = SessionId::of_key(&caller.own(&key));
         if let Ok(records) = app.hub.records(setup.id).await {
             return begun_before(&records, &setup);
         }
@@ -216,9 +218,14 @@ struct List {
     params(Page), responses(
     (status = 200, body = List), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
-async fn list(State(app): State<App>, wanted: Result<Query<Page>, QueryRejection>) -> Result<Json<List>, Refusal> {
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    wanted: Result<Query<Page>, QueryRejection>,
+) -> Result<Json<List>, Refusal> {
     let (before, limit) = query(wanted)?.checked()?;
-    let search = Search { format: Some(Settings::NAME.to_owned()), before, limit, ..Search::default() };
+    let (format, tenant) = (Some(Settings::NAME.to_owned()), caller.sees_only().cloned());
+    let search = Search { format, tenant, before, limit, ..Search::default() };
     let (sessions, next) = page(&app, search).await?;
     Ok(Json(List { status: "success", discussions: sessions.into_iter().map(Listed::from).collect(), next }))
 }

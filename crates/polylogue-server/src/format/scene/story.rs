@@ -15,6 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
+    caller::Caller,
     error::{ErrorBody, Refusal},
 };
 
@@ -37,8 +38,8 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     (status = "4XX", description = "`NOT_FOUND` where nobody remembers anything of it", body = ErrorBody),
     (status = "5XX", body = ErrorBody),
 ))]
-async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Json<Story>, Refusal> {
-    let memories = app.memories.memories(None, Some(&name), MOST).await?;
+async fn show(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Result<Json<Story>, Refusal> {
+    let memories = app.memories.memories(None, Some(&caller.own(&name)), MOST).await?;
     if memories.is_empty() {
         return Err(Refusal::not_found("nobody remembers anything of a story of this name"));
     }

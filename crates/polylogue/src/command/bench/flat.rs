@@ -95,6 +95,7 @@ pub(super) async fn run_discussion(name: String, turns: u32) -> Result<Value, Fa
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     };
     let began = Instant::now();
     let id = hub.start(setup).await?;

@@ -54,6 +54,7 @@ pub(super) fn round_robin(turns: u32) -> Result<Setup, Failure> {
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     })
 }
 

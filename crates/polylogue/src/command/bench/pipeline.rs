@@ -100,5 +100,6 @@ pub(super) fn six_slots(model: &ModelRef, is_small: bool) -> Result<Setup, Failu
         speech: true,
         templates: Default::default(),
         room: None,
+        tenant: None,
     })
 }

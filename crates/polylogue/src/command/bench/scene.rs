@@ -170,6 +170,7 @@ pub(super) fn setup(beats: u32, characters: usize, mode: AgentMode, model: &Mode
         speech: false,
         templates: Default::default(),
         room: None,
+        tenant: None,
     })
 }
 

@@ -80,6 +80,7 @@ pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         speech: wish.speech.unwrap_or(by_default) && !common.no_speech,
         templates: config.templates()?,
         room: None,
+        tenant: None,
     })
 }
 

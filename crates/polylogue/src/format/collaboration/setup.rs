@@ -68,6 +68,7 @@ pub(crate) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         speech: (defaults.speech || common.speech) && !common.no_speech,
         templates: config.templates()?,
         room: wish.room,
+        tenant: None,
     })
 }
 

@@ -67,6 +67,7 @@ pub(crate) fn setup(
         speech: common.speech && !common.no_speech,
         templates: config.templates()?,
         room: None,
+        tenant: None,
     })
 }
 

@@ -90,6 +90,7 @@ pub(crate) fn setup(wish: Wish<'_>, common: &Common, config: &Config, engine: &E
         speech: by_default && !common.no_speech,
         templates: config.templates()?,
         room: None,
+        tenant: None,
     })
 }
 

@@ -56,6 +56,7 @@ pub(super) fn setup(wish: Wish, common: &Common, config: &Config, engine: &Engin
         speech: common.speech && !common.no_speech,
         templates: config.templates()?,
         room: None,
+        tenant: None,
     })
 }
 
