@@ -11,13 +11,11 @@ use polylogue_artifacts::whole;
 use polylogue_core::{
     Event, Record,
     format::scene::{PlayedScene, SceneReport, SceneText, Settings, debug_log},
+    text::printable::{printable, printable_json},
 };
 use serde::Deserialize;
 
-use crate::{
-    format::keepsake::Keepsake,
-    printable::{in_json, printable},
-};
+use crate::format::keepsake::Keepsake;
 
 /// The file that says which run the others are of.
 const METADATA: &str = "metadata.json";
@@ -52,7 +50,7 @@ impl Keepsake for Files {
         let played = PlayedScene::of(records)?;
         let transcript = printable(&SceneText::of(&played.conversation)?.to_string()).into_owned();
         let report = SceneReport::of(&played);
-        let metadata = in_json(serde_json::to_string_pretty(&report).expect("a report has string keys"));
+        let metadata = printable_json(serde_json::to_string_pretty(&report).expect("a report has string keys"));
         let run = Run { session_id: report.session_id.to_string(), started_at: report.started_at };
         let texts = [
             (METADATA, format!("{metadata}\n")),
