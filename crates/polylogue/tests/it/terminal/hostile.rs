@@ -97,7 +97,6 @@ const RECORDED: &[Row] = &[
     (&["sessions", "replay", "SCENE", "--beat", "0"], &["Hello", "\\u{202e}red"]),
     (&["sessions", "replay", "SCENE", "--step"], &["Hello", "\\u{202e}red"]),
     (&["sessions", "why", "WORK", "2", "--question", "TITLE"], &["Because SEEN"]),
-    (&["sessions", "replay", "last"], &["Because SEEN"]),
     (&["sessions", "memory", "bob"], &["I remember SEEN"]),
     (&["sessions", "memory", "HOSTILE"], &[]),
     (&["story", "show", "S"], &["I remember SEEN"]),
@@ -115,6 +114,7 @@ const RECORDED: &[Row] = &[
     (&["scores", "say", "ROUND", "HOSTILE"], &["error: "]),
     (&["store", "copy", "sqlite:data/polylogue.db", "sqlite:copy.db"], &[]),
     (&["store", "copy", "HOSTILE", "sqlite:copy.db"], &["error: "]),
+    (&["sessions", "prune", "--older-than", "0s", "--dry-run"], &["Title ␛]0;owned"]),
     (&["sessions", "delete", "WORK", "--yes"], &["Title ␛]0;owned"]),
 ];
 
