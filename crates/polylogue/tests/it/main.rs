@@ -13,6 +13,7 @@ mod discussion;
 #[cfg(unix)]
 mod docs;
 mod doctor;
+mod faults;
 mod folder;
 mod forks;
 mod generate;
