@@ -18,6 +18,7 @@ mod guide;
 mod house;
 mod keyboard;
 mod log;
+mod meter;
 mod opened;
 mod osc;
 mod output;

@@ -22,6 +22,7 @@ mod layout;
 #[cfg(feature = "local")]
 mod local;
 mod memory;
+mod metrics;
 mod models;
 mod money;
 mod offers;
