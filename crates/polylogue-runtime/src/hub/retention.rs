@@ -91,14 +91,19 @@ impl Hub {
     /// Removes what is too old, unless another process does, and tells how much that was.
     async fn sweep(&self, age: Duration) -> Result<usize, HubError> {
         self.be_known().await?;
-        if !self.has_duty(true).await? {
-            return Ok(0);
-        }
+        let removed = match self.has_duty(true).await? {
+            true => self.prune_all(age).await,
+            false => Ok(0),
+        };
+        self.has_duty(false).await?;
+        removed
+    }
+
+    async fn prune_all(&self, age: Duration) -> Result<usize, HubError> {
         let mut removed = 0;
         for session in self.stale(age).await? {
             removed += usize::from(self.prune(&session).await?);
         }
-        self.has_duty(false).await?;
         Ok(removed)
     }
 
