@@ -117,8 +117,8 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
         Some(Reason::CANCELLED) => ExitCode::from(INTERRUPTED),
         // It ran up to a person's turn.
         None if stage.is_waiting() => ExitCode::SUCCESS,
-        Some(Reason::FAILED) | None => ExitCode::FAILURE,
-        Some(_) => ExitCode::SUCCESS,
+        Some(reason) if !reason.is_failure() => ExitCode::SUCCESS,
+        Some(_) | None => ExitCode::FAILURE,
     })
 }
 

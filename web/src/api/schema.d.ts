@@ -1846,6 +1846,8 @@ export interface components {
              * @description When it goes on without them; left out while others are asked as well, and where it waits however long it takes.
              */
             until?: string;
+            /** @description What they are asked, where that is more than to go on. */
+            asked?: string;
         };
         /** @description A call that failed for good. */
         OutcomeError: {
@@ -2587,7 +2589,7 @@ export interface components {
          * @description What the participants of a scene are told, and what the moderator is asked for. A journal that names no edition has
          *     the first, so that what was sent then can still be shown as it was sent, and the scene goes on as it began.
          */
-        SceneEdition: "first" | "second";
+        SceneEdition: "first" | "second" | "third";
         /** @description A character who could not respond. */
         SceneError: {
             /** Format: uint32 */
@@ -3240,6 +3242,10 @@ export interface components {
         };
         Scores: {
             scores: components["schemas"]["OfferedScore"][];
+            /** @description One to begin with, where one of one's own is to be called `NAME` */
+            blank: string;
+            /** @description Whether one that comes with the request is played */
+            allowSent: boolean;
         };
         SentMessage: {
             /** @description `system`, `user` or `assistant` */

@@ -30,6 +30,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ("docs/install.md", "docker run", "wants a Docker engine"),
     ("docs/models.md", "{", "what a program is sent; the tests of `command/` hold it"),
     ("docs/operations.md", "sqlite3 ", "wants the program of that name; `faults.rs` takes the same backup"),
+    ("docs/scores.md", "ann: {", "what seats have replied; a test of the core counts it"),
     ("docs/page.md", "scripts/page.sh build", "needs Node, and minutes; `./test` runs the first and the last"),
 ];
 
