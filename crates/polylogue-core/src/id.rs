@@ -17,6 +17,9 @@ pub use crate::purpose::Purpose;
 pub struct SessionId(Uuid);
 
 impl SessionId {
+    /// Comes before every other.
+    pub const LOWEST: SessionId = SessionId(Uuid::nil());
+
     /// An id from sixteen random bytes, which the caller draws.
     pub fn from_random(bytes: [u8; 16]) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes).into_uuid())

@@ -7,13 +7,14 @@ use polylogue_core::ask::Request;
 use polylogue_runtime::port::{Call, CallError, Model, Reply};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{
     answer::{Answer, broke_off},
-    fault::Fault,
+    fault::{Fault, Lesson},
     frames::{Frame, Frames, Framing},
     http::{Body, Endpoint, Failure, Http},
-    params::{Names, Param, Params, Refusals},
+    params::{Names, Params, Refusals},
 };
 
 /// How many parameters one call may find refused before it gives up.
@@ -28,7 +29,7 @@ pub(crate) trait Dialect: Send + Sync {
     fn names(&self) -> Names;
 
     /// What to leave out so that the request may go through after this fault.
-    fn refuses(&self, fault: &Fault, without: Params) -> Option<Param> {
+    fn refuses(&self, fault: &Fault, without: Params) -> Option<Lesson> {
         fault.refuses(self.names(), without)
     }
 
@@ -83,7 +84,7 @@ impl Connector {
 
     async fn send(&self, request: &Request) -> Result<(Body, Framing), CallError> {
         let model = &*request.model.model;
-        let mut without = self.dialect.refused(model).and(self.refusals.of(model));
+        let mut without = self.dialect.refused(model).and(self.refusals.of(model, Instant::now()));
         for _ in 0..MAX_LESSONS {
             let outgoing = self.dialect.outgoing(request, without);
             let fault = match self.http.post(&self.endpoint, &outgoing.path, &outgoing.body).await {
@@ -91,9 +92,12 @@ impl Connector {
                 Err(Failure::Fault(fault)) => fault,
                 Err(Failure::Call(error)) => return Err(error),
             };
-            let Some(param) = self.dialect.refuses(&fault, without) else { return Err(fault.into()) };
-            tracing::info!(model = %request.model, ?param, "the model refuses a parameter: leaving it out from now on");
-            self.refusals.remember(model, param);
+            let Some(lesson) = self.dialect.refuses(&fault, without) else { return Err(fault.into()) };
+            let Lesson { param, is_of_the_model } = lesson;
+            tracing::info!(model = %request.model, ?param, is_of_the_model, "the model refuses a parameter: leaving it out");
+            if is_of_the_model {
+                self.refusals.remember(model, param, Instant::now());
+            }
             without = without.with(param);
         }
         Err(CallError::Rejected("the model refuses one parameter after another".to_owned()))

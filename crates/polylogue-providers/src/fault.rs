@@ -3,16 +3,16 @@
 //! One reader for every vendor: their error bodies differ, what can be done about them does not. Only the
 //! server's own message is taken over, never the part of the request that some servers echo.
 
+mod refusal;
+
 use std::time::{Duration, SystemTime};
 
 use polylogue_runtime::port::CallError;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::{
-    params::{Names, Param, Params},
-    secret::Secret,
-};
+use crate::secret::Secret;
+pub(crate) use refusal::Lesson;
 
 /// Characters of a server's message that are shown.
 const MAX_MESSAGE_CHARS: usize = 400;
@@ -85,52 +85,6 @@ impl Fault {
     pub(crate) fn is_no_such_path(&self) -> bool {
         matches!(self.status, 404 | 405) && !self.says(&["model"])
     }
-
-    /// The parameter that this model does not take, if that is what the fault is about.
-    pub(crate) fn refuses(&self, names: Names, without: Params) -> Option<Param> {
-        const UNSUPPORTED: [&str; 15] = [
-            "unsupported",
-            "not support",
-            "n't support",
-            "unrecognized",
-            "unknown name",
-            "unknown parameter",
-            "unknown field",
-            "unexpected keyword",
-            "extra inputs",
-            "not permitted",
-            "not allowed",
-            "not enabled",
-            "deprecated",
-            "removed",
-            "input should be",
-        ];
-        // Some servers answer a request that does not validate with an error of their own.
-        let is_about_the_request = matches!(self.status, 400 | 422)
-            || self.status >= 500 && self.says(&["validation error", "unsupportedparams"]);
-        if !is_about_the_request || !self.says(&UNSUPPORTED) {
-            return None;
-        }
-        let blamed = self.param.as_deref().and_then(|param| mentions(param, names));
-        let (_, params) = blamed.or_else(|| mentions(&self.message, names))?;
-        params.iter().copied().find(|param| !without.has(*param))
-    }
-}
-
-/// The parameter that a text names first; of two that begin there, the longer.
-fn mentions(text: &str, names: Names) -> Option<(usize, &'static [Param])> {
-    let text = text.to_lowercase();
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let place = |name: &str| {
-        text.match_indices(name)
-            .map(|(at, _)| at)
-            .find(|at| !text[..*at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))
-    };
-    names
-        .iter()
-        .filter_map(|(name, params)| Some((place(&name.to_lowercase())?, name.len(), *params)))
-        .min_by_key(|(at, length, _)| (*at, usize::MAX - length))
-        .map(|(at, _, params)| (at, params))
 }
 
 /// A message without what some Python servers append to it: the input that they did not like, and where in

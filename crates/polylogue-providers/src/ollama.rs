@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     answer::{Answer, End},
     connector::{Count, Dialect, Outgoing, Reader, Reported, Unreadable, tokens},
-    fault::Fault,
+    fault::{Fault, Lesson},
     frames::Framing,
     openai::{self, OpenAi},
     params::{Names, Param, Params},
@@ -33,9 +33,9 @@ impl Dialect for Ollama {
         &[("format", &[Param::Schema]), ("system role", &[Param::System])]
     }
 
-    fn refuses(&self, fault: &Fault, without: Params) -> Option<Param> {
+    fn refuses(&self, fault: &Fault, without: Params) -> Option<Lesson> {
         if fault.is_no_such_path() && !without.has(Param::OwnPath) {
-            return Some(Param::OwnPath);
+            return Some(Lesson::of_the_model(Param::OwnPath));
         }
         fault.refuses(if without.has(Param::OwnPath) { COMPATIBLE.names() } else { self.names() }, without)
     }

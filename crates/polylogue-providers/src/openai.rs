@@ -59,6 +59,7 @@ impl Dialect for OpenAi {
             ("max_completion_tokens", &[Param::MaxCompletionTokens]),
             ("max_tokens", &[Param::MaxTokens]),
             ("response_format", &[Param::Schema, Param::JsonMode]),
+            ("response format", &[Param::Schema, Param::JsonMode]),
             ("json_schema", &[Param::Schema, Param::JsonMode]),
             ("json_object", &[Param::Schema, Param::JsonMode]),
             ("stream_options", &[Param::StreamUsage]),
@@ -66,7 +67,7 @@ impl Dialect for OpenAi {
             ("prompt_cache_key", &[Param::CacheKey]),
             ("system role", &[Param::System]),
             ("system messages", &[Param::System]),
-            ("'system'", &[Param::System]),
+            ("messages[0].role", &[Param::System]),
         ]
     }
 

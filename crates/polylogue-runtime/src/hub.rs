@@ -7,6 +7,7 @@ mod kept;
 mod letters;
 mod node;
 mod reading;
+mod retention;
 mod room;
 
 use std::{

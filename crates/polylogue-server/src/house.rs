@@ -56,6 +56,11 @@ pub trait House: Send + Sync {
         }
     }
 
+    /// What else the process has counted, in the text form of Prometheus.
+    async fn numbers(&self) -> String {
+        String::new()
+    }
+
     /// Lines that the log could not take.
     fn log_lines_dropped(&self) -> u64 {
         0

@@ -9,6 +9,8 @@ pub enum OpenError {
     Newer { store: String, version: u32, known: u32 },
     #[error("`{store}` is not a Polylogue store: name another file, or move this one away")]
     NotAStore { store: String },
+    #[error("the file of the store `{store}` is damaged: restore it from a backup")]
+    Damaged { store: String },
     #[error("`{store}` is a folder: name a file for the store, for example one inside it")]
     Folder { store: String },
     #[error("the store `{store}` lies below a file, not a folder: name another place")]

@@ -279,6 +279,33 @@ fn failed(error: rusqlite::Error) -> JournalError {
         Some(ErrorCode::SystemIoFailure) => passing("the disk cannot be written or read"),
         Some(ErrorCode::CannotOpen) => passing("its files cannot be opened"),
         Some(ErrorCode::OutOfMemory) => passing("there is no memory left"),
+        Some(ErrorCode::ReadOnly) => passing("its file cannot be written: the disk is read-only"),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            JournalError::Failed("its file is damaged: restore it from a backup".to_owned())
+        }
         _ => JournalError::Failed(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_is_told_from_what_does_not() {
+        use rusqlite::ffi;
+        for (code, passes, words) in [
+            (ffi::SQLITE_BUSY, true, "keeps it locked"),
+            (ffi::SQLITE_FULL, true, "the disk is full"),
+            (ffi::SQLITE_IOERR_WRITE, true, "the disk cannot be written"),
+            (ffi::SQLITE_READONLY, true, "read-only"),
+            (ffi::SQLITE_READONLY_DBMOVED, true, "read-only"),
+            (ffi::SQLITE_CORRUPT, false, "restore it from a backup"),
+            (ffi::SQLITE_NOTADB, false, "restore it from a backup"),
+        ] {
+            let error = failed(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+            assert_eq!(matches!(error, JournalError::Unavailable(_)), passes, "{code}: {error}");
+            assert!(error.to_string().contains(words), "{code}: {error}");
+        }
     }
 }

@@ -192,6 +192,15 @@ pub(crate) enum Sessions {
         #[arg(short, long)]
         yes: bool,
     },
+    /// Remove what is over and too old, with clips and files; what runs or waits for a person stays
+    Prune {
+        /// All that nothing was added to for so long, for example 30d, 12h or 90m [default: [retention] days]
+        #[arg(long, value_name = "TIME", value_parser = age)]
+        older_than: Option<Duration>,
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Write one to a file or to standard output
     Export {
         /// The session: its id, the beginning of it, or `last`

@@ -3,9 +3,10 @@
 use std::{io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use polylogue_core::text::printable::printable;
 use polylogue_providers::download::{DownloadError, Progress, Watch};
 
-use crate::{failure::Failure, output, printable::printable};
+use crate::{failure::Failure, output};
 
 /// Where what was fetched is kept for all sessions of this user.
 pub(crate) fn folder() -> PathBuf {

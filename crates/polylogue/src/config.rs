@@ -39,6 +39,7 @@ pub(crate) struct Config {
     pub(crate) scores: Scores,
     pub(crate) server: Server,
     pub(crate) artifacts: Artifacts,
+    pub(crate) retention: Retention,
     osc: OscTable,
     pub(crate) speech: Speech,
     pub(crate) voices: BTreeMap<String, ProfileSettings>,
@@ -217,6 +218,24 @@ impl Server {
             *least = limit.min(*least);
         }
         Ok(limits)
+    }
+}
+
+/// How long sessions are kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Retention {
+    /// A server removes what is over and older than so many days; without it, nothing.
+    days: Option<u32>,
+}
+
+impl Retention {
+    pub(crate) fn age(&self) -> Result<Option<Duration>, Failure> {
+        match self.days {
+            None => Ok(None),
+            Some(days @ 1..=36_500) => Ok(Some(Duration::from_secs(u64::from(days) * 24 * 3_600))),
+            Some(_) => Err(Failure::config("[retention] days is between 1 and 36500")),
+        }
     }
 }
 

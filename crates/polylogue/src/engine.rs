@@ -17,8 +17,16 @@ use polylogue_runtime::{
 use polylogue_signals::Nats;
 
 use crate::{
-    args::Common, artifacts, cache, clips::Clips, config::Config, failure::Failure, format, guide::Guide,
-    osc::Playback, output, speech,
+    args::Common,
+    artifacts, cache,
+    clips::Clips,
+    config::Config,
+    failure::Failure,
+    format,
+    guide::Guide,
+    meter::{Meter, MeteredJournal, MeteredModel},
+    osc::Playback,
+    output, speech,
 };
 
 /// Sessions that are looked through at a time for the last conversation.
@@ -33,6 +41,7 @@ pub(crate) struct Engine {
     pub(crate) models: Models,
     pub(crate) prices: Prices,
     pub(crate) guide: Guide,
+    pub(crate) meter: Arc<Meter>,
     /// Whether a view shows what is typed.
     pub(crate) shows_keys: bool,
     scripts: Arc<Scripts>,
@@ -54,8 +63,10 @@ impl Engine {
         };
         let artifacts = artifacts::open(&config.artifacts)?;
         let store = open_store(url, config).await?;
-        let journal: Arc<dyn Journal> = store.clone();
-        let listeners = listeners(&journal, &artifacts, config)?;
+        let meter = Arc::new(Meter::default());
+        let journal: Arc<dyn Journal> = Arc::new(MeteredJournal { journal: store.clone(), meter: meter.clone() });
+        let mut listeners = listeners(&journal, &artifacts, config)?;
+        listeners.push(meter.clone());
         let journal: Arc<dyn Journal> = Arc::new(Overheard::new(journal, listeners));
         let scripts = Arc::new(Scripts::default());
         let models = models(config)?.with("script", scripts.clone());
@@ -65,6 +76,8 @@ impl Engine {
             let problem = |error| Failure::config(format!("{} cannot be written: {error}", path.display()));
             model = Arc::new(recorder.map_err(problem)?);
         }
+        let prices = prices(config, &models);
+        let model = Arc::new(MeteredModel { model, meter: meter.clone(), prices: prices.clone() });
         let voice = Arc::new(speech::speaker(config, artifacts.clone()).telling(|what| output::notice(what)));
         let ports = Ports::new(model, voice, store.clone(), Arc::new(SystemClock));
         let mut ports = Ports { journal: journal.clone(), ..ports };
@@ -72,11 +85,10 @@ impl Engine {
             let problem = |error| Failure::config(format!("[cluster] nats: {error}"));
             ports.signals = Arc::new(Nats::connect(&nats).await.map_err(problem)?);
         }
-        let prices = prices(config, &models);
         let (hub, memories) = (Hub::new(ports, hub), store.clone());
         let guide = Guide::new(common, config);
         let shows_keys = !common.json;
-        Ok(Engine { hub, journal, memories, store, artifacts, models, prices, guide, shows_keys, scripts })
+        Ok(Engine { hub, journal, memories, store, artifacts, models, prices, guide, meter, shows_keys, scripts })
     }
 
     /// Finds out what else could play where no vendor has a key and nobody has chosen: an Ollama that runs.

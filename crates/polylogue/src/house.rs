@@ -118,6 +118,10 @@ impl House for ThisHouse {
         models.into_iter().map(recast).collect()
     }
 
+    async fn numbers(&self) -> String {
+        self.engine.meter.page(&*self.engine.journal).await
+    }
+
     fn log_lines_dropped(&self) -> u64 {
         log::dropped()
     }

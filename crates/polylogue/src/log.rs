@@ -6,7 +6,7 @@
 
 use std::{
     fmt::{self, Debug},
-    io::{self, IsTerminal, Write, stderr},
+    io::{self, Write, stderr},
     sync::{
         OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use polylogue_core::text::printable::printable;
 use tracing::{
     Event, Level, Subscriber,
     field::{Field, Visit},
@@ -26,7 +27,7 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use crate::{output, printable::printable};
+use crate::output;
 
 /// Lines that may wait to be written.
 const QUEUE: usize = 1_024;
@@ -38,7 +39,7 @@ static DROPPED: AtomicU64 = AtomicU64::new(0);
 static QUEUED: OnceLock<SyncSender<Entry>> = OnceLock::new();
 
 enum Entry {
-    Line(Vec<u8>),
+    Line(String),
     /// Tells when everything before it is written.
     Flush(mpsc::Sender<()>),
 }
@@ -56,7 +57,7 @@ pub(crate) fn to_stderr(verbose: u8) {
     // A log that cannot be written is no reason to stop: complaining about it on the same closed stream would panic.
     let log = tracing_subscriber::fmt().with_writer(Queue).log_internal_errors(false);
     match filter {
-        Some(filter) => log.with_env_filter(filter).with_ansi(stderr().is_terminal()).with_target(false).init(),
+        Some(filter) => log.with_env_filter(filter).with_ansi(false).with_target(false).init(),
         None => log.with_max_level(Level::ERROR).event_format(Sentence).init(),
     }
 }
@@ -73,7 +74,7 @@ where
         let mut words = Words::default();
         event.record(&mut words);
         let why = words.why.map(|why| format!(": {why}")).unwrap_or_default();
-        writeln!(writer, "[{}]", printable(&format!("{}{why}", words.message)))
+        writeln!(writer, "[{}{why}]", words.message)
     }
 }
 
@@ -138,8 +139,11 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        let line = std::mem::take(&mut self.0);
-        if !line.is_empty() && QUEUED.get_or_init(start).try_send(Entry::Line(line)).is_err() {
+        if self.0.is_empty() {
+            return;
+        }
+        let line = printable(&String::from_utf8_lossy(&self.0)).into_owned();
+        if QUEUED.get_or_init(start).try_send(Entry::Line(line)).is_err() {
             DROPPED.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -152,7 +156,7 @@ fn start() -> SyncSender<Entry> {
         for entry in entries {
             match entry {
                 Entry::Line(line) => {
-                    if output::beside_status(|| stderr().lock().write_all(&line)).is_err() {
+                    if output::beside_status(|| stderr().lock().write_all(line.as_bytes())).is_err() {
                         DROPPED.fetch_add(1, Ordering::Relaxed);
                     }
                 }

@@ -19,6 +19,7 @@ mod guide;
 mod house;
 mod keyboard;
 mod log;
+mod meter;
 mod opened;
 mod osc;
 mod output;

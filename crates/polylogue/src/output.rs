@@ -11,9 +11,10 @@ use std::{
 };
 
 use indicatif::ProgressBar;
+use polylogue_core::text::printable::printable_json;
 use serde::Serialize;
 
-use crate::printable::{in_ink, in_json};
+use crate::printable::in_ink;
 
 /// Why standard output cannot be written any more.
 static CLOSED: OnceLock<ErrorKind> = OnceLock::new();
@@ -34,7 +35,7 @@ pub(crate) fn text(text: impl Display) {
 /// Prints a value as a line of JSON.
 pub(crate) fn json(value: &impl Serialize) {
     let json = serde_json::to_string(value).expect("what is printed has string keys");
-    to_stdout(&format!("{}\n", in_json(json)));
+    to_stdout(&format!("{}\n", printable_json(json)));
 }
 
 /// Whether nobody can read what is printed.

@@ -1,12 +1,13 @@
 //! The transcript as people read it.
 
-use std::{fmt::Write, sync::Arc};
+use std::{borrow::Cow, fmt::Write, sync::Arc};
 
 use crate::{
     Conversation,
     id::AgentId,
     line::{Line, LineForm, Speaker},
     setup::Agent,
+    text::printable::printable,
 };
 
 /// Plain text, as it would be printed.
@@ -49,9 +50,13 @@ fn written(conversation: &Conversation, mark: &str, block: impl Fn(&Line) -> Str
 pub const RESULT_FILE: &str = "result.md";
 
 /// What was made in the session, where that is a text of its own and it is finished: the work itself, without what
-/// was said on the way to it.
+/// was said on the way to it, and fit to be read on a terminal.
 pub fn result(conversation: &Conversation) -> Option<Arc<str>> {
-    conversation.stage().setup().format.result(conversation)
+    let result = conversation.stage().setup().format.result(conversation)?;
+    Some(match printable(&result) {
+        Cow::Borrowed(_) => result.clone(),
+        Cow::Owned(seen) => seen.into(),
+    })
 }
 
 /// A speaker with whom the line is for.

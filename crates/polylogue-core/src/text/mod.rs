@@ -4,6 +4,7 @@
 pub mod cut;
 pub mod identity;
 pub mod language;
+pub mod printable;
 pub mod reply;
 pub mod spoken;
 pub mod tone;

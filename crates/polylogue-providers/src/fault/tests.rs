@@ -4,16 +4,6 @@ use serde_json::json;
 
 use super::*;
 
-const NAMES: Names = &[
-    ("temperature", &[Param::Temperature]),
-    ("stop", &[Param::Stop]),
-    ("max_tokens", &[Param::MaxTokens]),
-    ("max_completion_tokens", &[Param::MaxCompletionTokens]),
-    ("output_config.effort", &[Param::Effort]),
-    ("output_config", &[Param::Effort, Param::Schema]),
-    ("response_format", &[Param::Schema, Param::JsonMode]),
-];
-
 #[test]
 fn every_fault_is_what_a_caller_can_act_on() {
     let openai = |kind: &str, code: &str, message: &str| json!({"error": {"message": message, "type": kind, "code": code, "param": null}});
@@ -98,55 +88,6 @@ fn every_fault_is_what_a_caller_can_act_on() {
         assert!(format!("{error:?}").starts_with(expected), "{body} became {error:?}");
         assert!(!error.to_string().contains("prompt\""), "{error}");
     }
-}
-
-#[test]
-fn a_refused_parameter_is_found_by_its_name() {
-    let cases = [
-        (
-            400,
-            json!({"error": {"message": "Unsupported value: 'temperature' does not support 0.2 with this model.", "param": "temperature", "code": "unsupported_value"}}),
-            Some(Param::Temperature),
-        ),
-        (
-            400,
-            json!({"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "code": "unsupported_parameter"}}),
-            Some(Param::MaxTokens),
-        ),
-        (
-            400,
-            json!({"error": {"type": "invalid_request_error", "message": "temperature: Extra inputs are not permitted"}}),
-            Some(Param::Temperature),
-        ),
-        (400, json!({"error": {"message": "output_config.effort: not supported on this model"}}), Some(Param::Effort)),
-        (
-            422,
-            json!({"detail": [{"loc": ["body", "response_format", "type"], "msg": "Input should be 'text' or 'json_object'"}]}),
-            Some(Param::Schema),
-        ),
-        // The value is wrong, not the parameter: leaving the limit out would not be what was asked for.
-        (
-            400,
-            json!({"error": {"message": "max_tokens is too large: 900000", "param": "max_tokens", "code": "invalid_value"}}),
-            None,
-        ),
-        (400, json!({"error": {"message": "stopped supporting unsupported things"}}), None),
-        (429, json!({"error": {"message": "temperature not supported"}}), None),
-        (500, json!({"error": {"message": "temperature not supported"}}), None),
-    ];
-    for (status, body, expected) in cases {
-        assert_eq!(Fault::from_json(status, &body, None).refuses(NAMES, Params::default()), expected, "{body}");
-    }
-    // As llama-cpp-python writes it, with the input and a place in its code.
-    let message = "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), \
-        'msg': \"Input should be 'text' or 'json_object'\", 'input': 'my prompt'}\n\n  File \"/srv/app.py\", line 376";
-    let fault = Fault::from_json(500, &json!({"error": {"message": message}}), None);
-    assert_eq!(fault.refuses(NAMES, Params::default()), Some(Param::Schema));
-    assert!(!fault.message.contains("my prompt") && !fault.message.contains("/srv"), "{}", fault.message);
-
-    let fault = Fault::from_json(400, &json!({"error": {"message": "response_format is not supported"}}), None);
-    assert_eq!(fault.refuses(NAMES, Params::of(&[Param::Schema])), Some(Param::JsonMode));
-    assert_eq!(fault.refuses(NAMES, Params::of(&[Param::Schema, Param::JsonMode])), None);
 }
 
 #[test]

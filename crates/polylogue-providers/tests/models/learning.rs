@@ -1,5 +1,7 @@
 //! A server that refuses a parameter is asked again without it, and is not sent it a second time.
 
+use std::time::Duration;
+
 use polylogue_core::setup::Sampling;
 use polylogue_providers::Limits;
 use polylogue_runtime::port::{CallError, Model};
@@ -75,6 +77,38 @@ async fn a_schema_mode_that_is_refused_falls_rung_by_rung() {
     assert_eq!(kinds, [json!("json_schema"), json!("json_object"), Value::Null]);
     let last = &server.seen()[2].body["messages"][0]["content"];
     assert!(last.as_str().unwrap().contains("JSON schema"), "{last}");
+}
+
+#[tokio::test]
+async fn a_lesson_holds_for_an_hour_and_one_of_a_schema_for_its_request() {
+    let message = "Invalid schema for response_format 'reply': 'oneOf' is not permitted.";
+    let stream = || (vendor::OPENAI.stream)(&["{\"message\": \"Hi\"}"]);
+    let answers = vec![
+        refusing("temperature"),
+        Answer::json(400, &json!({"error": {"message": message}})),
+        stream(),
+        stream(),
+        refusing("temperature"),
+        stream(),
+    ];
+    let server = Server::start(answers).await;
+    let models = models_at(&server.base(), Limits::default());
+    for _ in 0..2 {
+        models.answer(&call(full("lab/odd"))).await.unwrap();
+    }
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(3_600)).await;
+    tokio::time::resume();
+    models.answer(&call(full("lab/odd"))).await.unwrap();
+    let sent: Vec<(bool, Value)> = server
+        .seen()
+        .iter()
+        .map(|seen| (seen.body.get("temperature").is_some(), seen.body["response_format"]["type"].clone()))
+        .collect();
+    let (schema, object) = (json!("json_schema"), json!("json_object"));
+    let expected =
+        [(true, &schema), (false, &schema), (false, &object), (false, &schema), (true, &schema), (false, &schema)];
+    assert_eq!(sent, expected.map(|(temperature, form)| (temperature, form.clone())));
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod caching;
 mod command;
 mod exchanges;
 mod faults;
+mod floods;
 mod keys;
 mod learning;
 mod probing;

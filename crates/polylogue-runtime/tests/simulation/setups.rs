@@ -125,6 +125,7 @@ pub(crate) fn drawn(chance: &Chance) -> Setup {
         speech: chance.happens(300),
         templates: BTreeMap::new(),
         room: None,
+        tenant: None,
     }
 }
 

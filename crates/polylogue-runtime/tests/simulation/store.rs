@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use polylogue_core::{
-    Record,
+    Record, Tenant,
     id::{AgentId, Seq, SessionId},
     memory::Memory,
     money::Money,
@@ -172,8 +172,8 @@ impl Quotas for Faulty {
         self.reach(self.store.hold(node, wish, lease)).await
     }
 
-    async fn spend(&self, day: Day, cost: Money) -> Done<Money> {
-        self.reach(self.store.spend(day, cost)).await
+    async fn spend(&self, day: Day, whose: Option<&Tenant>, cost: Money) -> Done<Money> {
+        self.reach(self.store.spend(day, whose, cost)).await
     }
 }
 

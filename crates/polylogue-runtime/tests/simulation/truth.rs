@@ -145,9 +145,8 @@ fn closed<'a>(world: &World, id: SessionId, records: &'a [Record]) -> Vec<Closed
         };
         match &record.event {
             Event::Asked { ask, estimate, .. } => {
-                if open.insert(ask, (record.seq, *estimate)).is_some() {
-                    world.violated(format!("{id}: record {} asks {ask} a second time", record.seq));
-                }
+                let twice = open.insert(ask, (record.seq, *estimate)).is_some();
+                twice.then(|| world.violated(format!("{id}: record {} asks {ask} a second time", record.seq)));
             }
             Event::Answered { ask, text, usage, .. } => close(ask, *usage, How::Answered(text)),
             Event::AskFailed { ask, usage, .. } => close(ask, *usage, How::Failed),

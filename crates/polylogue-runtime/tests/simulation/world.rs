@@ -255,6 +255,7 @@ impl World {
             lease: self.lease,
             shares_places: self.bound.is_some(),
             per_day: self.per_day,
+            ..HubSettings::default()
         }
     }
 

@@ -63,5 +63,6 @@ pub(super) async fn ready(State(app): State<App>) -> Result<Json<Health>, Refusa
 ))]
 pub(super) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], app.metrics.page(app.hub.running(), app.house.log_lines_dropped()))
+    let page = app.metrics.page(app.hub.running(), app.house.log_lines_dropped());
+    ([(header::CONTENT_TYPE, kind)], page + &app.house.numbers().await)
 }

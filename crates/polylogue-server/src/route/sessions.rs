@@ -13,6 +13,7 @@ use polylogue_core::{
     id::{AgentId, Seq, SessionId},
     projection::{self, Outcome},
     setup::{Change, Note},
+    text::printable::{printable, printable_json},
 };
 use polylogue_runtime::HubError;
 use schemars::JsonSchema;
@@ -260,9 +261,12 @@ pub(super) async fn transcript(
         Form::Txt => ("text/plain; charset=utf-8", projection::plain_text(&conversation)),
         Form::Md => ("text/markdown; charset=utf-8", projection::markdown(&conversation)),
         Form::Vtt => ("text/vtt; charset=utf-8", captions(&conversation)),
-        Form::Json => ("application/json", json!(app.hub.outcome(&conversation).await?).to_string()),
+        Form::Json => {
+            let json = json!(app.hub.outcome(&conversation).await?).to_string();
+            return Ok(([(header::CONTENT_TYPE, "application/json")], printable_json(json)).into_response());
+        }
     };
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+    Ok(([(header::CONTENT_TYPE, kind)], printable(&text).into_owned()).into_response())
 }
 
 /// What was made in the session, as a file of its own

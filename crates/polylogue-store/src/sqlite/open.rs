@@ -112,6 +112,7 @@ fn of_sqlite(path: &Path, error: &rusqlite::Error) -> OpenError {
     let store = name(path);
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => OpenError::NotAStore { store },
+        Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged { store },
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => OpenError::Denied { store },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { store },
         Some(ErrorCode::CannotOpen) => {

@@ -35,6 +35,7 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
         .map_err(|_| Failure::config(format!("`{listen}` is no address to listen on: write 127.0.0.1:7654")))?;
     let mut settings = settings(&config)?;
     settings.check(listen).map_err(|error| Failure::config(error.to_string()))?;
+    let kept_for = config.retention.age()?;
     let opened = Opened::of(&config, settings.has_tokens())?;
     let descriptors = Descriptors::shared_out();
     settings.max_connections = settings.max_connections.min(descriptors.connections);
@@ -56,6 +57,9 @@ pub(crate) async fn run(common: Common, args: Serve) -> Result<ExitCode, Failure
     ));
     who_plays(&common, &config, &engine).iter().for_each(|said| tell(said));
     let to_fetch = if common.no_speech { None } else { who_speaks(&config).await };
+    if let Some(age) = kept_for {
+        engine.hub.keep_for(age);
+    }
     let (hub, store, artifacts) = (engine.hub.clone(), engine.store.clone(), engine.artifacts.clone());
     let house = Arc::new(ThisHouse { common, config, engine, opened });
     let serving = serve(App::new(hub, store, artifacts, house, settings), listener, signals.next());

@@ -6,6 +6,7 @@ mod export;
 mod fork;
 mod list;
 mod memory;
+mod prune;
 mod replay;
 mod show;
 
@@ -88,6 +89,9 @@ pub(crate) async fn run(common: &Common, args: Sessions) -> Result<ExitCode, Fai
                 None => delete::named(&engine, &ids).await?,
             };
             delete::run(common, &engine, which, yes).await
+        }
+        Sessions::Prune { older_than, dry_run } => {
+            prune::run(common, &engine, older_than.or(config.retention.age()?), dry_run).await
         }
         Sessions::Export { id, form, out } => export::run(&engine, engine.find(&id).await?, form, out).await,
     }

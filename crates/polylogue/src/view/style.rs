@@ -6,9 +6,10 @@ use polylogue_core::{
     Conversation,
     id::SessionId,
     line::{Line, LineForm, Speaker},
+    text::printable::printable,
 };
 
-use crate::printable::{Ink, filled, painted, printable, width};
+use crate::printable::{Ink, filled, painted, width};
 
 /// The longest lines that are comfortable to read.
 const MAX_WIDTH: usize = 96;

@@ -139,3 +139,55 @@ fn on_no_terminal_it_is_not_asked_and_it_says_what_it_did() {
     let text = String::from_utf8(folder.output(&["sessions", "delete", "--older-than", "0s"]).stdout).unwrap();
     assert_eq!(text, "There is nothing to delete.\n");
 }
+
+/// As if everything had been recorded so many days ago.
+fn age(folder: &Folder, days: u32) {
+    let store = rusqlite::Connection::open(folder.path("data/polylogue.db")).unwrap();
+    store.execute("UPDATE sessions SET last_at = last_at - ? * 86400000", [days]).unwrap();
+}
+
+#[test]
+fn what_is_too_old_is_pruned_with_its_files_and_who_waits_stays() {
+    let folder = stage();
+    let out = folder.path("data/scenes");
+    let scene = id(play(&folder, "the-apology", "Alice confronts Bob.", None).result());
+    let config = std::fs::read_to_string(folder.path("polylogue.toml")).unwrap_or_default();
+    folder.write("talk.yaml", "replies:\n- {reply: Well.}\n");
+    let people = ["user", "specialist=script/talk.yaml"].map(|who| ["--participant", who]).concat();
+    let waits = id(folder.run(&[&["discuss", "new", "--title", "Waits"], &people[..]].concat()).result());
+    age(&folder, 40);
+    let young = id(play(&folder, "the-apology", "Alice confronts Bob.", None).result());
+    assert_eq!(files(&out).len(), 6);
+
+    let pruned = |args: &[&str]| -> Vec<(String, bool)> {
+        let run = folder.run(&[&["sessions", "prune"], args].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        run.lines.iter().map(|line| (id(line), line["deleted"].as_bool().unwrap())).collect()
+    };
+    assert_eq!(pruned(&["--older-than", "41d"]), []);
+    assert_eq!(pruned(&["--older-than", "30d", "--dry-run"]), [(scene.clone(), false)]);
+    assert_eq!(files(&out).len(), 6, "nothing was removed");
+    assert_eq!(pruned(&["--older-than", "30d"]), [(scene, true)]);
+    assert_eq!(files(&out).len(), 3, "the younger one's");
+    assert_eq!(folder.run(&["sessions", "prune"]).status, 2, "nobody has said how old");
+
+    // A server does the same by itself.
+    age(&folder, 40);
+    folder.write("polylogue.toml", &format!("{config}\n[retention]\ndays = 30\n"));
+    assert_eq!(pruned(&["--dry-run"]), [(young, false)], "as the configuration says");
+    let server = Server::start(&folder, &[]);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let left = || -> Vec<String> {
+        server.get("/v1/sessions")["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|session| session["sessionId"].to_string())
+            .collect()
+    };
+    while left().len() > 1 && std::time::Instant::now() < deadline {}
+    assert_eq!(left(), [format!("\"{waits}\"")]);
+    assert_eq!(files(&out), Vec::<String>::new());
+    folder.write("polylogue.toml", "[retention]\ndays = 0\n");
+    assert_eq!(folder.run(&["sessions", "prune"]).status, 2);
+}

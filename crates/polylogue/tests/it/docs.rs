@@ -4,6 +4,7 @@
 mod page;
 mod reader;
 mod shape;
+mod tested;
 
 use serde_json::Value;
 
@@ -28,6 +29,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ("docs/install.md", "docker build", "wants a Docker engine"),
     ("docs/install.md", "docker run", "wants a Docker engine"),
     ("docs/models.md", "{", "what a program is sent; the tests of `command/` hold it"),
+    ("docs/operations.md", "sqlite3 ", "wants the program of that name; `faults.rs` takes the same backup"),
     ("docs/scores.md", "ann: {", "what seats have replied; a test of the core counts it"),
     ("docs/page.md", "scripts/page.sh build", "needs Node, and minutes; `./test` runs the first and the last"),
 ];
@@ -122,6 +124,7 @@ pages! {
     discussions: "docs/discussions.md",
     install: "docs/install.md",
     models: "docs/models.md",
+    operations: "docs/operations.md",
     page: "docs/page.md",
     rooms: "docs/rooms.md",
     scenes: "docs/scenes.md",

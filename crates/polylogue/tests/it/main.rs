@@ -13,6 +13,7 @@ mod discussion;
 #[cfg(unix)]
 mod docs;
 mod doctor;
+mod faults;
 mod folder;
 mod forks;
 mod generate;
@@ -21,6 +22,7 @@ mod layout;
 #[cfg(feature = "local")]
 mod local;
 mod memory;
+mod metrics;
 mod models;
 mod money;
 mod offers;

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::Settings;
-use crate::{Conversation, Record, format::Described, id::SessionId, projection::RESULT_FILE};
+use crate::{
+    Conversation, Record,
+    id::SessionId,
+    projection::{self, RESULT_FILE},
+};
 
 /// What a collaboration came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +22,8 @@ impl Finished {
     pub fn of(records: &[Record]) -> Option<Finished> {
         let conversation = Conversation::replay(records).ok()?;
         let setup = conversation.stage().setup();
-        let text = setup.format.settings::<Settings>()?.result(&conversation)?;
+        setup.format.settings::<Settings>()?;
+        let text = projection::result(&conversation)?;
         Some(Finished { session: setup.id, text })
     }
 

@@ -117,6 +117,7 @@ fn setups() -> Vec<Setup> {
         speech: false,
         templates: BTreeMap::new(),
         room: None,
+        tenant: None,
     };
     formats.into_iter().map(setup).collect()
 }

@@ -6,10 +6,9 @@ use std::{
     time::Duration,
 };
 
-use polylogue_core::{Timestamp, projection::Status};
 use polylogue_runtime::{
     HubError,
-    port::{Clock, ListPlace, Search, Summary, SystemClock},
+    port::{Search, Summary},
 };
 use serde_json::json;
 
@@ -28,24 +27,17 @@ pub(super) async fn named(engine: &Engine, ids: &[String]) -> Result<Vec<Summary
             wanted.push(id);
         }
     }
-    let found = found(engine, |summary| wanted.contains(&summary.id), None).await?;
+    let found = found(engine, |summary| wanted.contains(&summary.id)).await?;
     Ok(found)
 }
 
 /// The sessions that nothing was added to for so long. Those that run are none of them, however slowly.
 pub(super) async fn older_than(engine: &Engine, age: Duration) -> Result<Vec<Summary>, Failure> {
-    let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-    let since = Timestamp(SystemClock.now().0.saturating_sub(age));
-    let newest = ListPlace { last_at: since, id: "00000000-0000-0000-0000-000000000000".parse().expect("an id") };
-    found(engine, |summary| summary.status() != Status::Running, Some(newest)).await
+    Ok(engine.hub.untouched_for(age).await?)
 }
 
-async fn found(
-    engine: &Engine,
-    is_wanted: impl Fn(&Summary) -> bool,
-    mut before: Option<ListPlace>,
-) -> Result<Vec<Summary>, Failure> {
-    let mut found = Vec::new();
+async fn found(engine: &Engine, is_wanted: impl Fn(&Summary) -> bool) -> Result<Vec<Summary>, Failure> {
+    let (mut found, mut before) = (Vec::new(), None);
     loop {
         let page = engine.journal.search(&Search { before, limit: PAGE, ..Search::default() }).await?;
         let is_last = page.len() < PAGE;
@@ -98,7 +90,7 @@ fn is_confirmed(sessions: usize) -> bool {
     is_read && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
 }
 
-fn told(common: &Common, summary: &Summary, problem: Option<&str>) {
+pub(super) fn told(common: &Common, summary: &Summary, problem: Option<&str>) {
     let id = summary.id.to_string();
     match (common.json, problem) {
         (true, _) => output::json(&json!({"sessionId": id, "deleted": problem.is_none(), "problem": problem})),

@@ -6,16 +6,11 @@ use polylogue_core::{
     Conversation,
     id::SessionId,
     projection::{self, Placed, audible, timeline},
+    text::printable::{printable, printable_json},
 };
 use polylogue_providers::speech::{AudioFormat, mix};
 
-use crate::{
-    args::Form,
-    engine::Engine,
-    failure::Failure,
-    output,
-    printable::{in_json, printable},
-};
+use crate::{args::Form, engine::Engine, failure::Failure, output};
 
 pub(super) async fn run(engine: &Engine, id: SessionId, form: Form, out: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let conversation = engine.hub.conversation(id).await?;
@@ -25,7 +20,7 @@ pub(super) async fn run(engine: &Engine, id: SessionId, form: Form, out: Option<
         Form::Md => printable(&projection::markdown(&conversation)).into_owned(),
         Form::Json => {
             let json = serde_json::to_string_pretty(&engine.hub.outcome(&conversation).await?);
-            format!("{}\n", in_json(json.expect("a result has string keys")))
+            format!("{}\n", printable_json(json.expect("a result has string keys")))
         }
         Form::Vtt => printable(&projection::vtt(&captioned(&conversation))).into_owned(),
         Form::Srt => printable(&projection::srt(&captioned(&conversation))).into_owned(),

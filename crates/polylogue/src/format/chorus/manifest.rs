@@ -7,6 +7,7 @@ use polylogue_core::{
     Event, Record,
     format::chorus::{Manifest, Settings},
     id::SessionId,
+    text::printable::printable_json,
 };
 use polylogue_runtime::port::{ArtifactPath, Artifacts};
 
@@ -23,7 +24,7 @@ impl Keepsake for Manifest {
 
     async fn write(self, artifacts: &Arc<dyn Artifacts>) -> io::Result<()> {
         let text = serde_json::to_string_pretty(&self).expect("a manifest has string keys");
-        artifacts.write(&path(self.session_id), text.into()).await.map_err(io::Error::other)
+        artifacts.write(&path(self.session_id), printable_json(text).into()).await.map_err(io::Error::other)
     }
 
     async fn remove(records: &[Arc<Record>], artifacts: &Arc<dyn Artifacts>) -> io::Result<()> {

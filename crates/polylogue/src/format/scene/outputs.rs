@@ -11,13 +11,11 @@ use polylogue_artifacts::whole;
 use polylogue_core::{
     Conversation, Event, Record, Setup,
     format::scene::{PlayedScene, SceneReport, SceneText, Settings, debug_log},
+    text::printable::{printable, printable_json},
 };
 
 use super::folders::{Folders, METADATA, Run};
-use crate::{
-    format::keepsake::Keepsake,
-    printable::{in_json, printable},
-};
+use crate::format::keepsake::Keepsake;
 
 /// What a run leaves. The file that says whose they are goes last.
 const FILES: [&str; 3] = ["transcript.txt", "debug.log", METADATA];
@@ -38,7 +36,7 @@ impl Keepsake for Files {
         let played = PlayedScene::of(records)?;
         let transcript = printable(&SceneText::of(&played.conversation)?.to_string()).into_owned();
         let report = SceneReport::of(&played);
-        let metadata = in_json(serde_json::to_string_pretty(&report).expect("a report has string keys"));
+        let metadata = printable_json(serde_json::to_string_pretty(&report).expect("a report has string keys"));
         let run = Run { session_id: report.session_id, started_at: report.started_at };
         let texts = [
             (METADATA, format!("{metadata}\n")),
