@@ -3,7 +3,7 @@
 use polylogue_core::{
     Conversation, Event, Input, Record, Rejected, Setup, Step,
     ask::Ask,
-    format::{chorus, collaboration},
+    format::{chorus, collaboration, score::SHIPPED},
     id::{Seq, SessionId},
     line::Speaker,
     projection::{CannotFork, Outcome, fork, request_behind},
@@ -91,13 +91,16 @@ fn cases() -> Vec<Case> {
     ];
     let members: [(&str, &[&str]); 2] = [("member", &["ann", "ben", "cem"]), ("chair", &["chair"])];
     let sides: [(&str, &[&str]); 3] = [("pro", &["pro"]), ("con", &["con"]), ("jury", &["ivy"])];
+    // What is heard of a vote are its words alone, so that they can be edited.
+    let (_, room) = SHIPPED.iter().find(|(name, _)| *name == "writers-room").unwrap();
+    let room = score::score(&room.replace("For {{ reply.best }}: ", ""));
     let writers: [(&str, &[&str]); 1] = [("writer", &["ann", "ben", "cem"])];
     let seats: [(&str, &[&str]); 3] = [("manager", &["max"]), ("guest", &["ada"]), ("specialist", &["ivy"])];
     let mirror = score::setup(score::score(include_str!("mirrors/discussion.yaml")), &seats);
     cases.extend([
         played("score_at_once", score::setup(score::shipped("council"), &members), score::reply, "ben: ben in 1."),
         played("score_in_turn", score::setup(score::shipped("debate"), &sides), score::reply, "con: con in 1."),
-        played("score_form", score::setup(score::shipped("writers-room"), &writers), score::reply, "ben: ben in 2."),
+        played("score_form", score::setup(room, &writers), score::reply, "ben: ben in 2."),
         played("score_person", mirror, score::reply, "ada: I see 2."),
     ]);
     let mut more = to_the_end(Play::start(silent(2)).unwrap(), sings);

@@ -7,7 +7,9 @@
 mod blind;
 mod bound;
 mod compiled;
+mod course;
 mod decision;
+mod fold;
 mod language;
 mod log;
 mod playing;
