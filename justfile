@@ -27,6 +27,11 @@ bench *ARGS:
 bench-core:
     cargo bench -p polylogue-core
 
+# Scores beside AutoGen and llm-council, on the same replies.
+peers *ARGS:
+    cargo build
+    tests/peers/scores/run {{ARGS}}
+
 # Licences, bans and sources of the dependencies.
 deny:
     cargo deny check licenses bans sources

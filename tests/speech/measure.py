@@ -4,42 +4,14 @@ import json
 import re
 import subprocess
 import sys
-import wave
 from pathlib import Path
 
 import numpy as np
 from pocketsphinx import Decoder
 
+from sound import end, hold, pitch, read
+
 folder, sentence = Path(sys.argv[1]), sys.argv[2]
-failures = []
-
-
-def hold(is_so, what):
-    if not is_so:
-        failures.append(what)
-
-
-def read(path):
-    with wave.open(str(path)) as clip:
-        assert clip.getsampwidth() == 2, path
-        data = np.frombuffer(clip.readframes(clip.getnframes()), dtype="<i2").astype(float) / 32768
-        return data.reshape(-1, clip.getnchannels()).mean(axis=1), clip.getframerate()
-
-
-def mean_pitch(samples, rate):
-    """The mean over voiced frames of the strongest period between 60 and 400 Hz."""
-    size, pitches = int(0.04 * rate), []
-    for start in range(0, len(samples) - size, size // 2):
-        frame = samples[start : start + size]
-        if np.sqrt((frame**2).mean()) < 0.02:
-            continue
-        frame = frame - frame.mean()
-        auto = np.correlate(frame, frame, "full")[size - 1 :]
-        low, high = int(rate / 400), int(rate / 60)
-        peak = low + int(np.argmax(auto[low:high]))
-        if auto[peak] > 0.45 * auto[0]:
-            pitches.append(rate / peak)
-    return float(np.mean(pitches)) if pitches else 0.0
 
 
 def heard_words(path):
@@ -66,25 +38,25 @@ def share_heard(heard):
 
 
 for engine in ["espeak", "kokoro"]:
-    print(f"\n{engine}: profile, mean pitch Hz, length s, peak, LUFS, seconds per second, processor seconds per second, memory MB, words heard")
+    print(f"\n{engine}: profile, pitch Hz, length s, peak, LUFS, seconds per second, processor seconds per second, memory MB, words heard")
     clips = [json.loads(line) for line in (folder / f"{engine}.jsonl").read_text().splitlines()]
     measured, shares = [], []
     for clip in clips:
         samples, rate = read(clip["path"])
         name, length, peak = clip["profile"], len(samples) / rate, float(np.abs(samples).max())
-        pitch = mean_pitch(samples, rate)
+        height = pitch(clip["path"])
         share = share_heard(heard_words(clip["path"]))
         shares.append(share)
-        measured.append((name, pitch, length))
+        measured.append((name, height, length))
         print(
-            f"  {name:20} {pitch:6.1f} {length:6.2f} {peak:5.2f} {clip['loudness_lufs']:6.1f}"
+            f"  {name:20} {height:6.1f} {length:6.2f} {peak:5.2f} {clip['loudness_lufs']:6.1f}"
             f" {clip['real_time_factor']:6.3f} {clip['cpu_factor']:6.3f} {clip['peak_memory_mb']:5} {share:6.0%}"
         )
         hold(abs(length * 1000 - clip["duration_ms"]) <= 1, f"{name}: the told length is not the clip's")
         hold(np.sqrt((samples**2).mean()) > 0.01, f"{name} is silent")
         hold(peak < 0.95 and (np.abs(samples) > 0.99).sum() == 0, f"{name} is clipped")
         hold(abs(clip["loudness_lufs"] + 20) < 1, f"{name} is not as loud as the others")
-        hold(pitch > 0, f"{name} has no pitch")
+        hold(height > 0, f"{name} has no pitch")
     hold(len(measured) >= 8, "there are fewer than eight profiles")
     closest = min(
         (max(abs(a[1] - b[1]) / min(a[1], b[1]), abs(a[2] - b[2]) / min(a[2], b[2])), a[0], b[0])
@@ -103,10 +75,12 @@ for engine in ["espeak", "kokoro"]:
 
     told = (folder / f"{engine}-mix.txt").read_text()
     last = max(re.findall(r"--> 00:(\d\d):(\d\d\.\d\d\d)", told))
-    end = int(last[0]) * 60 + float(last[1])
+    over = int(last[0]) * 60 + float(last[1])
     samples, rate = read(folder / "clips" / f"{engine}-mix.wav")
-    print(f"  mix: {len(samples) / rate:.3f} s, captions end at {end:.3f} s")
-    hold(abs(len(samples) / rate - end) < 0.05, "mix and captions differ in length")
+    length = len(samples) / rate
+    print(f"  mix: {length:.3f} s, captions end at {over:.3f} s")
+    # The last caption stands until it can be read, and words may be spoken faster.
+    hold(-0.05 < over - length < 1.2, "mix and captions differ in length")
     for ending in ["mp3", "opus"]:
         probe = subprocess.run(
             ["ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", folder / "clips" / f"{engine}-mix.{ending}"],
@@ -114,10 +88,6 @@ for engine in ["espeak", "kokoro"]:
             check=True,
             text=True,
         )
-        hold(abs(float(probe.stdout) - end) < 0.15, f"the {ending} has another length")
+        hold(abs(float(probe.stdout) - length) < 0.15, f"the {ending} has another length")
 
-print()
-for failure in failures:
-    print("FAILED:", failure)
-print("speech: " + ("failed" if failures else "all holds"))
-sys.exit(1 if failures else 0)
+end("speech")

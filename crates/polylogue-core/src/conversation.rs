@@ -90,6 +90,11 @@ impl Conversation {
         self.rules.counter(ask)
     }
 
+    /// The phase that a turn belongs to, where the format's phases have names.
+    pub fn phase(&self, turn: u32) -> Option<Arc<str>> {
+        self.rules.phase(turn)
+    }
+
     /// After how many rounds or beats it ends at the latest, where its format counts them.
     pub fn bound(&self) -> Option<u32> {
         self.rules.bound()
@@ -137,6 +142,11 @@ impl Conversation {
             Wants::Turns { people, .. } => people,
             Wants::Epilogue(..) | Wants::End(_) => Vec::new(),
         }
+    }
+
+    /// What a person who is waited for is asked, where their format asks more than to go on.
+    pub fn asked(&self, who: &PersonId) -> Option<String> {
+        self.rules.asked(&self.stage, who)
     }
 
     /// The asks as far as the limits let them, and whether they let all of them. What is under way may finish; nothing

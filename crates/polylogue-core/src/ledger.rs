@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{AgentId, Purpose},
+    id::{AgentId, AskId, Purpose},
     money::{Money, Price},
 };
 
@@ -109,13 +109,17 @@ impl AddAssign for Account {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     accounts: BTreeMap<(AgentId, Purpose), Account>,
+    /// By the turns that asks belong to.
+    turns: BTreeMap<u32, Account>,
     total: Account,
     known_cost: Money,
 }
 
 impl Ledger {
-    pub fn charge(&mut self, agent: &AgentId, purpose: Purpose, usage: Usage, price: Option<&Price>) {
-        self.add(agent, purpose, Account { calls: 1, usage, cost: price.map(|price| price.of(&usage)) });
+    pub fn charge(&mut self, ask: &AskId, usage: Usage, price: Option<&Price>) {
+        let account = Account { calls: 1, usage, cost: price.map(|price| price.of(&usage)) };
+        self.add(&ask.agent, ask.purpose, account);
+        *self.turns.entry(ask.turn).or_default() += account;
     }
 
     /// A clip that its engine bills. It is no call and has no tokens.
@@ -140,6 +144,11 @@ impl Ledger {
 
     pub fn accounts(&self) -> impl Iterator<Item = (&AgentId, Purpose, &Account)> {
         self.accounts.iter().map(|((agent, purpose), account)| (agent, *purpose, account))
+    }
+
+    /// What the asks of each turn came to, as their format numbers turns. Speech belongs to none.
+    pub fn turns(&self) -> impl Iterator<Item = (u32, &Account)> {
+        self.turns.iter().map(|(turn, account)| (*turn, account))
     }
 
     pub fn by_agent(&self) -> BTreeMap<&AgentId, Account> {
@@ -174,17 +183,26 @@ mod tests {
         let (gpt, lab): (AgentId, AgentId) = ("gpt".parse().unwrap(), "lab".parse().unwrap());
         let price = Price { input: 1.0, output: 2.0, cached: None, cache_write: None };
         let usage = Usage { input: 1_000_000, output: 500_000, ..Usage::default() };
+        let ask = |agent: &AgentId, turn| AskId {
+            purpose: Purpose::new("contribute"),
+            turn,
+            agent: agent.clone(),
+            attempt: 1,
+        };
         let mut ledger = Ledger::default();
         assert_eq!(ledger.total().cost, Some(Money::ZERO));
-        ledger.charge(&gpt, Purpose::new("contribute"), usage, Some(&price));
-        ledger.charge(&gpt, Purpose::new("contribute"), usage, Some(&price));
+        ledger.charge(&ask(&gpt, 1), usage, Some(&price));
+        ledger.charge(&ask(&gpt, 2), usage, Some(&price));
         assert_eq!(ledger.total().cost, Some(Money::from_usd(4.0)));
-        ledger.charge(&lab, Purpose::new("contribute"), usage, None);
+        ledger.charge(&ask(&lab, 2), usage, None);
         assert_eq!(ledger.total().cost, None);
         assert_eq!(ledger.known_cost(), Money::from_usd(4.0));
         assert_eq!(ledger.total().usage.total(), 4_500_000);
         assert_eq!(ledger.by_agent()[&gpt].cost, Some(Money::from_usd(4.0)));
         assert_eq!(ledger.by_agent()[&lab].cost, None);
+        let turns: Vec<(u32, u64, Option<Money>)> =
+            ledger.turns().map(|(turn, account)| (turn, account.calls, account.cost)).collect();
+        assert_eq!(turns, [(1, 1, Some(Money::from_usd(2.0))), (2, 2, None)]);
     }
 
     #[test]

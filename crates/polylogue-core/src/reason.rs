@@ -26,6 +26,8 @@ pub enum Ending {
     Limit,
     /// It was broken off. It can go on as it is.
     BrokenOff,
+    /// It could not be brought to an end, and going on would change nothing.
+    GivenUp,
     /// A newer version wrote it, and this one does not know what it means.
     Unknown,
 }
@@ -65,6 +67,11 @@ impl Reason {
 
     pub fn ending(self) -> Ending {
         self.ending
+    }
+
+    /// Whether what was wanted did not come about: neither the conversation's own end nor a bound that was set.
+    pub fn is_failure(self) -> bool {
+        matches!(self.ending, Ending::BrokenOff | Ending::GivenUp)
     }
 
     /// Whether this version knows it.

@@ -47,6 +47,8 @@ impl ModelRef {
     /// The provider of what a person says: a part whose model is `person/NAME` is played by that person, and no model
     /// is asked for it.
     pub const PERSON: &str = "person";
+    /// The provider of replies out of a file, by its path.
+    pub const SCRIPT: &str = "script";
 
     /// A person in the place of a model.
     pub fn of_person(person: &PersonId) -> ModelRef {
@@ -56,6 +58,14 @@ impl ModelRef {
     /// The person that plays in the place of a model.
     pub fn person(&self) -> Option<PersonId> {
         if &*self.provider == Self::PERSON { self.model.parse().ok() } else { None }
+    }
+
+    /// As people are shown it: a script by the name of its file, wherever that lies.
+    pub fn shown(&self) -> String {
+        match (&*self.provider, self.model.rsplit(['/', '\\']).next()) {
+            (Self::SCRIPT, Some(file)) => format!("{}/{file}", self.provider),
+            _ => self.to_string(),
+        }
     }
 }
 

@@ -458,7 +458,7 @@ impl Stage {
     }
 
     fn charge(&mut self, ask: &AskId, usage: &Usage) {
-        self.ledger.charge(&ask.agent, ask.purpose, *usage, self.price_of(&ask.agent).as_ref());
+        self.ledger.charge(ask, *usage, self.price_of(&ask.agent).as_ref());
     }
 
     fn cost_of(&self, agent: &AgentId, usage: &Usage) -> Money {

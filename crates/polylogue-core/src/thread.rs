@@ -8,13 +8,19 @@ use std::sync::{Arc, OnceLock};
 
 use crate::ask::{Role, Text, Thread};
 
-/// A text that is written when it is first needed. It follows from the state around it, so two of them never make
-/// two states differ.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kept(OnceLock<Text>);
+/// A text, or something else, that is written when it is first needed. It follows from the state around it, so two of
+/// them never make two states differ.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept<T = Text>(OnceLock<T>);
 
-impl Kept {
-    pub(crate) fn get(&self, write: impl FnOnce() -> Text) -> Text {
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept(OnceLock::new())
+    }
+}
+
+impl<T: Clone> Kept<T> {
+    pub(crate) fn get(&self, write: impl FnOnce() -> T) -> T {
         self.0.get_or_init(write).clone()
     }
 
@@ -24,8 +30,8 @@ impl Kept {
     }
 }
 
-impl PartialEq for Kept {
-    fn eq(&self, _: &Kept) -> bool {
+impl<T> PartialEq for Kept<T> {
+    fn eq(&self, _: &Kept<T>) -> bool {
         true
     }
 }

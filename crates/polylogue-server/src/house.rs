@@ -39,8 +39,8 @@ pub trait House: Send + Sync {
     }
 
     /// What sessions of a format can begin from here, where that is written down.
-    async fn offers(&self, _format: &str) -> Vec<Value> {
-        Vec::new()
+    async fn offer(&self, _format: &str) -> Option<Value> {
+        None
     }
 
     /// What thinks and speaks here.

@@ -140,7 +140,7 @@ pub(crate) fn parse(model: &str) -> Result<ModelRef, Failure> {
 
 /// A script that a file names lies beside that file.
 pub(crate) fn in_folder(model: ModelRef, folder: &Path) -> ModelRef {
-    if &*model.provider != "script" {
+    if &*model.provider != ModelRef::SCRIPT {
         return model;
     }
     let path = folder.join(&*model.model);
@@ -154,12 +154,12 @@ pub(crate) fn introduced(model: &ModelRef) -> String {
         return format!("{person}, a person");
     }
     match &*model.provider {
-        _ if KEYS.iter().any(is_set) => model.to_string(),
+        _ if KEYS.iter().any(is_set) => model.shown(),
         local::PROVIDER => {
             format!("{model}, a small model on this machine ({} brings a larger one)", KEYS.join(" or "))
         }
         "ollama" => format!("{model}, which Ollama runs (--model chooses another)"),
-        _ => model.to_string(),
+        _ => model.shown(),
     }
 }
 

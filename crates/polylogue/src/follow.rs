@@ -110,6 +110,10 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
             _ => {}
         }
     }
+    // The last record can be seen before the files that follow from it are written.
+    if is_run_here {
+        ending.await?;
+    }
     shown.view.close(&shown.conversation);
     engine.guide.tell(&shown.conversation);
     let stage = shown.conversation.stage();
@@ -117,8 +121,8 @@ async fn follow_on(engine: &Engine, id: SessionId, seen: Seq, view: &mut dyn Vie
         Some(Reason::CANCELLED) => ExitCode::from(INTERRUPTED),
         // It ran up to a person's turn.
         None if stage.is_waiting() => ExitCode::SUCCESS,
-        Some(Reason::FAILED) | None => ExitCode::FAILURE,
-        Some(_) => ExitCode::SUCCESS,
+        Some(reason) if !reason.is_failure() => ExitCode::SUCCESS,
+        Some(_) | None => ExitCode::FAILURE,
     })
 }
 

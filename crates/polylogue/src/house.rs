@@ -90,8 +90,8 @@ impl House for ThisHouse {
         format::all().filter_map(example).collect()
     }
 
-    async fn offers(&self, format: &str) -> Vec<Value> {
-        format::named(format).map(|format| format.offers(self)).unwrap_or_default()
+    async fn offer(&self, format: &str) -> Option<Value> {
+        format::named(format)?.offer(self)
     }
 
     async fn ready(&self) -> Ready {

@@ -1208,6 +1208,10 @@ export interface components {
             byAgent: {
                 [key: string]: components["schemas"]["AgentCosts"];
             };
+            /** @description Where the format's phases have names. */
+            byPhase?: {
+                [key: string]: components["schemas"]["AgentCosts"];
+            };
             /** @description What engines that bill by character billed; it is in the sums above. */
             speech?: components["schemas"]["SpeechCosts"];
             /** @description The models whose price nobody knows: no limit in dollars holds them. */
@@ -1827,6 +1831,10 @@ export interface components {
             /** @description The people whose turn it is. */
             awaits?: components["schemas"]["OutcomeAwaited"][];
             lines: components["schemas"]["OutcomeLine"][];
+            /** @description What came out in the end, by name, where the format works something out. */
+            results?: {
+                [key: string]: unknown;
+            };
             costs: components["schemas"]["Costs"];
             errors: components["schemas"]["OutcomeError"][];
             /** @description Files that the session made, relative to the artifacts folder. */
@@ -1846,6 +1854,8 @@ export interface components {
              * @description When it goes on without them; left out while others are asked as well, and where it waits however long it takes.
              */
             until?: string;
+            /** @description What they are asked, where that is more than to go on. */
+            asked?: string;
         };
         /** @description A call that failed for good. */
         OutcomeError: {
@@ -2587,7 +2597,7 @@ export interface components {
          * @description What the participants of a scene are told, and what the moderator is asked for. A journal that names no edition has
          *     the first, so that what was sent then can still be shown as it was sent, and the scene goes on as it began.
          */
-        SceneEdition: "first" | "second";
+        SceneEdition: "first" | "second" | "third";
         /** @description A character who could not respond. */
         SceneError: {
             /** Format: uint32 */
@@ -3152,7 +3162,7 @@ export interface components {
             default?: string[];
             /** @description Whether people have its seats. */
             isPerson?: boolean;
-            /** @description Who somebody is in this part. */
+            /** @description A template of who somebody is in this part. */
             persona?: string;
         };
         /** @description Somebody's place in a score. */
@@ -3240,6 +3250,10 @@ export interface components {
         };
         Scores: {
             scores: components["schemas"]["OfferedScore"][];
+            /** @description One to begin with, where one of one's own is to be called `NAME` */
+            blank: string;
+            /** @description Whether one that comes with the request is played */
+            allowSent: boolean;
         };
         SentMessage: {
             /** @description `system`, `user` or `assistant` */

@@ -24,3 +24,16 @@ export type RoomSession = Schemas["RoomSession"];
 /** Words of a room as they are written, and what somebody who is asked waits for. */
 export type RoomDelta = Schemas["RoomDelta"];
 export type RoomWaiting = Schemas["RoomWaiting"];
+/** A format in words, and its parts. */
+export type Score = Schemas["Score"];
+export type ScoreRole = Schemas["ScoreRole"];
+export type ScorePhase = Schemas["ScorePhase"];
+export type ScoreTurn = Schemas["ScoreTurn"];
+export type ScoreRepeat = Schemas["ScoreRepeat"];
+export type ScoreWho = Schemas["ScoreWho"];
+export type ScoreForm = Schemas["ScoreForm"];
+export type ScoreSetup = Schemas["ScoreSetup"];
+export type OfferedScore = Schemas["OfferedScore"];
+/** What a score is worth: what is wrong with it, or the most that it can come to. */
+export type CheckedScore = Schemas["CheckedScore"];
+export type ScoreProblem = Schemas["ScoreProblem"];

@@ -2,7 +2,7 @@
 import type { Component } from "svelte";
 
 import type { Entry } from "../api/types";
-import type { Story } from "../journal/story";
+import type { Line, Story } from "../journal/story";
 import { chorus } from "./chorus";
 import { collaboration } from "./collaboration";
 import { discussion } from "./discussion";
@@ -29,6 +29,10 @@ export interface Format {
   ending?(story: Story | undefined, reason: string): string | undefined;
   /** Whether it has come to a finished work that can be had as a file. */
   hasResult?(story: Story): boolean;
+  /** The part of the session that a line belongs to, where the format has parts. */
+  partOf?(story: Story, line: Line): { key: number; title: string } | undefined;
+  /** What a replay shows below a line, where there is more to it than its words. */
+  Beneath?: Component<{ story: Story; line: Line }>;
   /** What stands for an agent in a circle, where it is not the first letter of its name. */
   initialOf?(agent: string): string | undefined;
   /** Its place on the page, where people can begin one. */

@@ -2,23 +2,14 @@
 // session of every format, once all at once and once event by event; what both say at the end is compared with the
 // server's result.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
 import { script } from "../bundle.js";
 import { clean, closeBrowser, open, Server } from "./harness.js";
 
 let server;
 let page;
-before(async () => {
-  server = await Server.start();
-  page = await open(server, "/");
-  await page.evaluate(`${await script("journal/story.ts", "folded")}; globalThis.folded = folded;`);
-});
-after(async () => {
-  await clean(page);
-  await closeBrowser();
-  await server.stop();
-});
+after(closeBrowser);
 
 const APOLOGY = { name: "the-apology", prompt: "Alice confronts Bob.", characters: ["alice", "bob", "charlie"], initialSpeaker: "alice", maxBeats: 20 };
 const TRAIN = { name: "the-last-train", prompt: "Jonas has missed it.", characters: ["mara", "jonas"], initialSpeaker: "mara", maxBeats: 3 };
@@ -44,6 +35,20 @@ async function discussion(rounds) {
     await server.api("POST", `/v1/sessions/${project.id}/say`, { text: `It leaks, I said it ${round + 1} times.` });
   }
   return project.id;
+}
+
+async function score(name, body) {
+  return (await server.api("POST", `/v1/scores/${name}`, { message: "What is a home?", ...body })).sessionId;
+}
+
+/** A score that waits for a person three times. */
+async function supper() {
+  const id = await score("supper");
+  for (const text of ["Something warm.", "Not at ten.", "Then soup."]) {
+    await status(id, "waiting");
+    await server.api("POST", `/v1/sessions/${id}/say`, { text, who: "you" });
+  }
+  return id;
 }
 
 async function status(id, wanted) {
@@ -145,7 +150,7 @@ function rounded(told) {
   return defined({ ...told, title, cost: round(told.cost), accounts: Object.fromEntries(accounts) });
 }
 
-for (const [name, begin] of Object.entries({
+const BUILT_IN = {
   "a chorus": () => chorus("What is a home?"),
   "a chorus of which one fell out": () => chorus("What is a home without the kettle?"),
   "a chorus that nobody could answer, asked again": async () => resumed(await chorus("Is nobody at all there?")),
@@ -157,16 +162,41 @@ for (const [name, begin] of Object.entries({
   "a discussion": () => discussion(2),
   "a discussion with an edited line": async () => stopped(await forked(await discussion(1), { edit: "Which roof?" }), 2),
   "an interview": async () => why(await scene(TRAIN)),
-})) {
-  test(name, { timeout: 120_000 }, async () => {
-    const id = await begin();
-    const expected = rounded(told(await server.ended(id)));
-    const text = await (await server.ask("GET", `/v1/sessions/${id}/events`)).text();
-    const entries = text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
-    const { story, grown, open } = await page.evaluate(fold, entries);
-    assert.ok(expected.lines.length > 0);
-    assert.deepEqual(rounded(story), expected);
-    assert.deepEqual(rounded(grown), expected);
-    assert.equal(open, 0);
+};
+
+const SCORES = {
+  "a council": () => score("council"),
+  "a council of which one fell out": () => score("council", { seats: { member: ["gpt", "claude", "gemini-2.5-pro", "mute"] } }),
+  "a council that was stopped, and went on": async () => resumed(await stopped(await score("council"), 2)),
+  "a council that was forked": async () => forked(await score("council"), { models: {} }),
+  "a supper with a person": supper,
+};
+
+for (const [config, sessions] of [["polylogue.toml", BUILT_IN], ["score.toml", SCORES]]) {
+  describe(config, () => {
+    before(async () => {
+      server = await Server.start({ config });
+      page = await open(server, "/");
+      await page.evaluate(`${await script("journal/story.ts", "folded")}; globalThis.folded = folded;`);
+    });
+    after(async () => {
+      await clean(page);
+      await server.stop();
+    });
+    for (const [name, begin] of Object.entries(sessions)) {
+      test(name, { timeout: 120_000 }, () => isToldAlike(begin));
+    }
   });
+}
+
+async function isToldAlike(begin) {
+  const id = await begin();
+  const expected = rounded(told(await server.ended(id)));
+  const text = await (await server.ask("GET", `/v1/sessions/${id}/events`)).text();
+  const entries = text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
+  const { story, grown, open } = await page.evaluate(fold, entries);
+  assert.ok(expected.lines.length > 0);
+  assert.deepEqual(rounded(story), expected);
+  assert.deepEqual(rounded(grown), expected);
+  assert.equal(open, 0);
 }

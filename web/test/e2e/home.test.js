@@ -1,4 +1,4 @@
-// The home page: four doors, what was said lately, what is ready here; empty, loading, out of reach, and full.
+// The home page: five doors, what was said lately, what is ready here; empty, loading, out of reach, and full.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -34,13 +34,13 @@ async function tabTo(page, target) {
   assert.fail("it cannot be reached by keyboard");
 }
 
-test("nothing has been said yet: four doors, and what is ready here", async () => {
+test("nothing has been said yet: five doors, and what is ready here", async () => {
   const page = await open(server, "/");
   await page.getByText("Nothing has been said here yet.").waitFor();
   const doors = page.locator(".doors > li");
-  assert.deepEqual(await doors.locator("h2").allInnerTexts(), ["Chorus", "Scene", "Collaboration", "Discussion"]);
-  assert.equal(await doors.locator("svg").count(), 4);
-  assert.equal(await doors.getByRole("button").count(), 4);
+  assert.deepEqual(await doors.locator("h2").allInnerTexts(), ["Chorus", "Scene", "Collaboration", "Discussion", "Score"]);
+  assert.equal(await doors.locator("svg").count(), 5);
+  assert.equal(await doors.getByRole("button").count(), 5);
   await page.getByText(/^Here .*script.* think/).waitFor();
   await shoot(page, "home-empty");
   await page.getByText("What would add more").click();
@@ -53,20 +53,20 @@ test("nothing has been said yet: four doors, and what is ready here", async () =
 
 test("every door opens, and its example begins with one click", async () => {
   const page = await open(server, "/");
-  for (const [door, path] of [["Chorus", "/chorus"], ["Scene", "/scene"], ["Collaboration", "/room"], ["Discussion", "/discussion"]]) {
+  for (const [door, path] of [["Chorus", "/chorus"], ["Scene", "/scene"], ["Collaboration", "/room"], ["Discussion", "/discussion"], ["Score", "/score"]]) {
     await page.getByRole("heading", { name: door }).getByRole("link").click();
     await page.waitForURL(server.origin + path);
     await page.getByRole("link", { name: "Polylogue" }).click();
   }
-  const begun = { "What is a home": /\/chorus\/[0-9a-f-]{36}$/, "The Apology": /\/scene\/[0-9a-f-]{36}$/, "A fairy tale": /\/room\/lobby$/, "Repair the roof": /\/discussion\/[0-9a-f-]{36}$/ };
+  const begun = { "What is a home": /\/chorus\/[0-9a-f-]{36}$/, "The Apology": /\/scene\/[0-9a-f-]{36}$/, "A fairy tale": /\/room\/lobby$/, "Repair the roof": /\/discussion\/[0-9a-f-]{36}$/, "Ask a council": /\/score\/[0-9a-f-]{36}$/ };
   for (const [label, address] of Object.entries(begun)) {
     await page.locator(".doors").getByRole("button", { name: label }).click();
     await page.waitForURL(address);
     await page.goBack();
     await page.getByRole("heading", { name: "Who should talk" }).waitFor();
   }
-  await rows(page).nth(3).waitFor();
-  assert.deepEqual((await rows(page).locator(".format").allInnerTexts()).sort(), ["chorus", "collaboration", "discussion", "scene"]);
+  await rows(page).nth(4).waitFor();
+  assert.deepEqual((await rows(page).locator(".format").allInnerTexts()).sort(), ["chorus", "collaboration", "discussion", "scene", "score"]);
   await clean(page);
 });
 

@@ -75,6 +75,29 @@ test("a collaboration is begun, reloaded in the middle, and ends as the journal 
   await clean(page);
 });
 
+test("a result is offered where there is one", async () => {
+  const page = await open(server, "/room/result");
+  await collaborate(page, "Tell of a cloud and a well.", 4);
+  await page.getByText(/Collab: \d\/4/).waitFor();
+  const [{ sessionId }] = await running("result");
+  assert.equal((await server.ended(sessionId)).reason, "final");
+  const link = page.getByRole("link", { name: "Download the result" });
+  assert.equal((await server.ask("GET", await link.getAttribute("href"))).status, 200);
+
+  // As the server tells of a collaboration from before there were results.
+  const path = `/v1/sessions/${sessionId}`;
+  await page.route(`**${path}`, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), artifacts: [] } });
+  });
+  const asked = page.waitForResponse((response) => new URL(response.url()).pathname === path);
+  await page.reload();
+  await (await asked).finished();
+  await page.getByRole("link", { name: "Replay" }).waitFor();
+  assert.equal(await link.count(), 0);
+  await clean(page);
+});
+
 test("text is shown as it is written, and nothing is lost when the server is killed", async () => {
   const page = await open(server, "/room/killed");
   page.mayLoseConnection = true;

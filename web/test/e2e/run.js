@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { BINARY, CHROMIUM, DIST, SHOTS } from "./harness.js";
 
 const HERE = import.meta.dirname;
-const SIGNED_IN = ["chorus", "scene", "room", "discussion", "replay"];
+const SIGNED_IN = ["chorus", "scene", "stage", "room", "discussion", "score", "replay"];
 const MOST_BYTES = 150_000;
 
 const chosen = process.argv.slice(2);

@@ -84,6 +84,11 @@ pub trait Described: fmt::Debug + Send + Sync {
         None
     }
 
+    /// What came out in the end, by name, where the format works something out.
+    fn results(&self, _conversation: &Conversation) -> Map<String, Value> {
+        Map::new()
+    }
+
     /// How people who read it call an agent, where that is not its name in the cast.
     fn called(&self, _agent: &AgentId) -> Option<&str> {
         None

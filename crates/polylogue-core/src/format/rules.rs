@@ -122,6 +122,11 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// What a person who is waited for is asked, where that is more than to go on.
+    fn asked(&self, _stage: &Stage, _who: &PersonId) -> Option<String> {
+        None
+    }
+
     /// Whether a person's words open a session again that ended so.
     fn may_reopen(&self, _stage: &Stage, reason: Reason) -> Result<(), Rejected> {
         Err(Rejected::Ended(reason))
@@ -131,7 +136,7 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
     fn may_resume(&self, stage: &Stage, reason: Reason, change: &Change) -> Result<(), Rejected> {
         let may = match reason.ending() {
             Ending::BrokenOff => true,
-            Ending::Complete | Ending::Unknown => return Err(Rejected::Complete(reason)),
+            Ending::Complete | Ending::GivenUp | Ending::Unknown => return Err(Rejected::Complete(reason)),
             Ending::UsedUp => change.max_rounds > self.bound(),
             Ending::Limit => stage.is_raised(reason, change),
         };
@@ -155,6 +160,11 @@ pub trait Rules: Any + fmt::Debug + Send + Sync {
 
     /// Where an ask stands in what the format counts, in words: `round 2 of 6`.
     fn counter(&self, ask: &AskId) -> String;
+
+    /// The phase that a turn belongs to, where phases have names of their own.
+    fn phase(&self, _turn: u32) -> Option<Arc<str>> {
+        None
+    }
 
     /// What the conversation itself says at its end.
     fn notice(&self, _stage: &Stage, _reason: Reason) -> Option<Arc<str>> {

@@ -7,6 +7,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{
     Awaited, Conversation, Reason,
@@ -39,6 +40,9 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub awaits: Vec<OutcomeAwaited>,
     pub lines: Vec<OutcomeLine>,
+    /// What came out in the end, by name, where the format works something out.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub results: Map<String, Value>,
     pub costs: Costs,
     pub errors: Vec<OutcomeError>,
     /// Files that the session made, relative to the artifacts folder.
@@ -86,6 +90,9 @@ pub struct OutcomeAwaited {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub until: Option<String>,
+    /// What they are asked, where that is more than to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -126,6 +133,9 @@ pub struct Costs {
     #[serde(rename = "estimatedUSD")]
     pub estimated_usd: Option<Money>,
     pub by_agent: BTreeMap<AgentId, AgentCosts>,
+    /// Where the format's phases have names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_phase: BTreeMap<Arc<str>, AgentCosts>,
     /// What engines that bill by character billed; it is in the sums above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speech: Option<SpeechCosts>,
@@ -213,9 +223,14 @@ impl Outcome {
             awaits: conversation
                 .awaited()
                 .into_iter()
-                .map(|Awaited { who, until }| OutcomeAwaited { who, until: until.map(|until| until.to_string()) })
+                .map(|Awaited { who, until }| OutcomeAwaited {
+                    until: until.map(|until| until.to_string()),
+                    asked: conversation.asked(&who),
+                    who,
+                })
                 .collect(),
             lines: lines.iter().map(OutcomeLine::of).collect(),
+            results: setup.format.results(conversation),
             costs: Costs::of(conversation),
             errors: stage
                 .failures()
@@ -276,11 +291,18 @@ fn path_of(clip: &ClipState) -> Option<String> {
 impl Costs {
     pub fn of(conversation: &Conversation) -> Costs {
         let ledger = conversation.stage().ledger();
+        let mut phases: BTreeMap<Arc<str>, Account> = BTreeMap::new();
+        for (turn, account) in ledger.turns() {
+            if let Some(phase) = conversation.phase(turn) {
+                *phases.entry(phase).or_default() += *account;
+            }
+        }
         let unpriced = conversation.stage().cast().everyone().filter(|agent| agent.price.is_none());
         Costs {
             total_tokens: ledger.total().usage.total(),
             estimated_usd: ledger.total().cost,
             by_agent: ledger.by_agent().into_iter().map(|(agent, sum)| (agent.clone(), AgentCosts::of(&sum))).collect(),
+            by_phase: phases.into_iter().map(|(phase, sum)| (phase, AgentCosts::of(&sum))).collect(),
             speech: SpeechCosts::of(conversation),
             unpriced: unpriced.map(|agent| agent.model.clone()).collect(),
         }

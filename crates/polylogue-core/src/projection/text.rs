@@ -91,7 +91,7 @@ fn heading(conversation: &Conversation, mark: &str) -> String {
         if let Some(first) = name.get_mut(..1) {
             first.make_ascii_uppercase();
         }
-        let named = |agent: &Agent| format!("{} ({})", called(conversation, &agent.name), agent.model);
+        let named = |agent: &Agent| format!("{} ({})", called(conversation, &agent.name), agent.model.shown());
         let between: Vec<String> = stage.cast().agents().iter().map(named).collect();
         format!("{name} between {}", between.join(" and "))
     });

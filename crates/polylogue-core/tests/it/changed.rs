@@ -12,6 +12,7 @@ use polylogue_core::{
 
 use crate::{
     scene::{judged, scene},
+    score,
     support::{Play, chorus, collaboration, comment_on, discussion, handoff, said, spoken},
 };
 
@@ -88,6 +89,17 @@ fn cases() -> Vec<Case> {
         played("discussion", discussion(&seats, 2), discusses, "ivy: ivy in round 1."),
         played("discussion_person", discussion(&seats, 2), discusses, "ada: I see 1."),
     ];
+    let members: [(&str, &[&str]); 2] = [("member", &["ann", "ben", "cem"]), ("chair", &["chair"])];
+    let sides: [(&str, &[&str]); 3] = [("pro", &["pro"]), ("con", &["con"]), ("jury", &["ivy"])];
+    let writers: [(&str, &[&str]); 1] = [("writer", &["ann", "ben", "cem"])];
+    let seats: [(&str, &[&str]); 3] = [("manager", &["max"]), ("guest", &["ada"]), ("specialist", &["ivy"])];
+    let mirror = score::setup(score::score(include_str!("mirrors/discussion.yaml")), &seats);
+    cases.extend([
+        played("score_at_once", score::setup(score::shipped("council"), &members), score::reply, "ben: ben in 1."),
+        played("score_in_turn", score::setup(score::shipped("debate"), &sides), score::reply, "con: con in 1."),
+        played("score_form", score::setup(score::shipped("writers-room"), &writers), score::reply, "ben: ben in 2."),
+        played("score_person", mirror, score::reply, "ada: I see 2."),
+    ]);
     let mut more = to_the_end(Play::start(silent(2)).unwrap(), sings);
     more.give(said("you", "And a house?")).unwrap();
     let play = to_the_end(more, sings);
@@ -328,6 +340,24 @@ fn a_note_is_told_before_the_next_turn() {
             assert!(heard.contains_key(to.as_str()) || name != "discussion", "{name}: {heard:?}");
         }
     }
+}
+
+/// Whoever is choosing who speaks is told too.
+#[test]
+fn a_note_reaches_whoever_chooses() {
+    let seats: [(&str, &[&str]); 2] = [("host", &["host"]), ("guest", &["ann", "ben", "cem"])];
+    let play = to_the_end(Play::start(score::setup(score::shipped("panel"), &seats)).unwrap(), score::reply);
+    let notes = vec![Note { to: None, text: "Mention the cat.".into() }];
+    let at = seq(&play, "ann: ann in 2.");
+    let mut begun = forked(&play, at, Change { notes, ..Change::default() }).unwrap();
+    let [pick] = begun.begin().try_into().unwrap();
+    assert_eq!((pick.id.purpose.as_str(), pick.request.prompt.matches("Mention the cat.").count()), ("pick", 1));
+    begun.answer(&pick, "{\"next\": \"cem\"}");
+    let [talk] = begun.begin().try_into().unwrap();
+    assert_eq!((talk.id.agent.as_str(), talk.request.prompt.matches("Mention the cat.").count()), ("cem", 1));
+    begun.answer(&talk, "Miaow.");
+    let [next] = begun.begin().try_into().unwrap();
+    assert!(!next.request.prompt.contains("Mention the cat."), "told once: {}", next.request.prompt);
 }
 
 #[test]

@@ -268,6 +268,22 @@ fn a_scene_that_begins_with_a_person_waits_from_the_first_record() {
 }
 
 #[test]
+fn who_has_spoken_is_waited_for_no_more() {
+    let played = play(with_people(&["alice", "bob"], &["bob"], 4));
+    let mut spoke = 0;
+    for (at, record) in played.records.iter().enumerate() {
+        // What the words come to is not there yet.
+        if matches!(record.event, Event::HumanSpoke { .. }) {
+            let so_far = Conversation::replay(&played.records[..=at]).unwrap();
+            assert_eq!((so_far.awaited(), cues(&so_far)), (vec![], vec![]), "at {}", record.seq);
+            assert_eq!(Outcome::of(&so_far).status, Status::Running);
+            spoke += 1;
+        }
+    }
+    assert_eq!(spoke, 4);
+}
+
+#[test]
 fn where_no_time_is_set_the_scene_waits() {
     let mut setup = with_people(&["alice", "bob"], &["bob"], 2);
     settings(&mut setup).patience = None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polylogue_core::{
     Event, Record, Setup,
     ask::Ask,
-    format::scene::{AgentMode, Floor, MODERATOR, TranscriptForm, purpose, read_transcript},
+    format::scene::{AgentMode, Edition, Floor, MODERATOR, TranscriptForm, purpose, read_transcript},
     id::Seq,
     line::Line,
     projection::{plain_text, request_at},
@@ -164,6 +164,31 @@ fn what_each_of_them_reads() {
         let last = played.records.iter().rfind(asked).unwrap();
         let request = request_at(&played.records, last.seq).unwrap().ask.request;
         insta::assert_snapshot!(format!("a_scene_as_{who}_is_told_it"), request);
+    }
+}
+
+#[test]
+fn a_mood_of_which_nothing_is_left_is_not_told() {
+    const LINES: [&str; 7] = ["Bread", "The tide", "Eleven boats", "No letter yet", "My hat", "Rain again", "Salt"];
+    for (edition, is_told) in [(Edition::Second, true), (Edition::Third, false)] {
+        let mut setup = scene(&["alice", "bob"], 7);
+        settings(&mut setup).edition = edition;
+        let played = play(setup, |ask| {
+            Some(match (ask.id.purpose, ask.id.agent.as_str(), ask.id.turn) {
+                (purpose::ACT, "bob", 0) => "[TONE: calm] \"Good morning.\"".to_owned(),
+                (purpose::ACT, "alice", beat) => format!("\"{}.\"", LINES[beat as usize]),
+                (purpose::ACT, _, _) => "[SILENT]".to_owned(),
+                _ => judged(0.2, ""),
+            })
+        });
+        let all = played.records.iter().filter(|record| matches!(record.event, Event::Asked { .. }));
+        let all: Vec<String> =
+            all.map(|record| request_at(&played.records, record.seq).unwrap().ask.request.to_string()).collect();
+        assert!(all.iter().any(|request| request.contains("you are calm")), "{edition:?}");
+        assert!(all.iter().any(|request| request.contains("Bob seems calm")), "{edition:?}");
+        for told in ["you are neutral", "Bob seems neutral", "FEELINGS: Bob neutral"] {
+            assert_eq!(all.iter().any(|request| request.contains(told)), is_told, "{edition:?}: {told}");
+        }
     }
 }
 

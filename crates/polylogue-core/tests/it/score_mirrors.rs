@@ -9,33 +9,7 @@ use crate::{
     support::{Play, chorus as built_in_chorus, discussion as built_in_discussion, said},
 };
 
-const CHORUS: &str = r#"
-score: chorus-mirror
-roles:
-  voice: { seats: 1..6 }
-phases:
-  - respond:
-      who: voice
-      sees: message
-      prompt: Answer the visitor.
-  - comment:
-      who: { role: voice, if: "{{ respond | by(me) }}" }
-      sees: respond
-      reply:
-        about: { one_of: respond }
-        comment: text
-      line: "{{ reply.comment }}"
-      to: about
-      prompt: Say to one of them what a friend would say.
-  - answer:
-      who: { role: voice, if: "{{ comment | selectattr('to', 'eq', me.name) }}" }
-      sees:
-        phase: comment
-        where: "{{ line.to == me.name }}"
-        at_most: 3
-        drawn: true
-      prompt: Answer what was said to you.
-"#;
+const CHORUS: &str = include_str!("mirrors/chorus.yaml");
 
 /// Whom each slot comments on: most on the third, so that some comments are drawn out.
 fn target(slot: u8) -> u8 {
@@ -108,22 +82,7 @@ fn a_chorus_is_a_score_too() {
     }
 }
 
-const DISCUSSION: &str = r#"
-score: discussion-mirror
-roles:
-  manager: { seats: 1 }
-  user: { seats: 1, person: true }
-  specialist: { seats: 1..4 }
-settings: { rounds: 3 }
-phases:
-  - repeat:
-      at_most: "{{ rounds }}"
-      phases:
-        - speak:
-            who: [manager, guest, specialist]
-            order: one_by_one
-            prompt: Round {{ round }}. It is your turn, {{ me.name }}.
-"#;
+const DISCUSSION: &str = include_str!("mirrors/discussion.yaml");
 
 #[test]
 fn a_discussion_is_a_score_too() {
@@ -144,7 +103,7 @@ fn a_discussion_is_a_score_too() {
     };
     let seats = ["manager=ann", "user=ada", "specialist=ben", "specialist=cem"];
     let built_in = people_speak(Play::start(built_in_discussion(&seats, 3)).unwrap());
-    let score = score(&DISCUSSION.replace("  user: {", "  guest: {"));
+    let score = score(DISCUSSION);
     let places: [(&str, &[&str]); 3] = [("manager", &["ann"]), ("guest", &["ada"]), ("specialist", &["ben", "cem"])];
     let mirror = people_speak(Play::start(setup(score, &places)).unwrap());
     assert_eq!(built_in.len(), 12);

@@ -57,9 +57,14 @@ impl FormatRequest for ScoreRequest {
 described!(sent: Scores, Checked);
 described!(taken: Play, Check);
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct Scores {
     scores: Vec<Offered>,
+    /// One to begin with, where one of one's own is to be called `NAME`
+    blank: String,
+    /// Whether one that comes with the request is played
+    allow_sent: bool,
 }
 
 /// A score that can be played.
@@ -144,9 +149,8 @@ struct Checked {
     (status = 200, body = Scores), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody),
 ))]
 async fn list(State(app): State<App>) -> Result<Json<Scores>, Refusal> {
-    let offers = app.house.offers(Settings::NAME).await.into_iter();
-    let scores = offers.map(serde_json::from_value).collect::<Result<Vec<Offered>, _>>();
-    Ok(Json(Scores { scores: scores.map_err(|_| Refusal::internal("a score cannot be shown"))? }))
+    let offer = app.house.offer(Settings::NAME).await.map(serde_json::from_value).transpose();
+    Ok(Json(offer.map_err(|_| Refusal::internal("a score cannot be shown"))?.unwrap_or_default()))
 }
 
 /// Whether a score can be played, and the most that it can come to; nothing is played

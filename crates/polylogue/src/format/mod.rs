@@ -96,8 +96,8 @@ pub(crate) trait Format: Sync {
     }
 
     /// What there is to begin one from, where it begins from something that is written down.
-    fn offers(&self, _house: &ThisHouse) -> Vec<Value> {
-        Vec::new()
+    fn offer(&self, _house: &ThisHouse) -> Option<Value> {
+        None
     }
 
     /// Whether a session of it is a conversation by itself, and not a question about one.
@@ -106,12 +106,12 @@ pub(crate) trait Format: Sync {
     }
 
     /// A session of it on a terminal.
-    fn view(&self, _output: Option<PathBuf>) -> Box<dyn View> {
+    fn view(&self, _left: Option<Left>) -> Box<dyn View> {
         Box::new(Terminal::new())
     }
 
-    /// Where a session of it leaves files beside the artifacts.
-    fn output(&self, _format: &FormatSetup, _config: &Config) -> Option<PathBuf> {
+    /// Where to look for the files that a session of it leaves beside the artifacts.
+    fn left(&self, _config: &Config) -> Option<Left> {
         None
     }
 
@@ -156,6 +156,9 @@ pub(crate) trait Format: Sync {
     }
 }
 
+/// Where a session has left its files, once it has.
+pub(crate) type Left = Box<dyn Fn(&Conversation) -> Option<PathBuf> + Send>;
+
 /// A step of a session, such as a beat, to be shown by itself.
 pub(crate) struct Step {
     pub(crate) text: String,
@@ -184,10 +187,10 @@ fn begins<F: core::Format>(first: &Record) -> bool {
 /// The view of a session, as the person wants it.
 pub(crate) fn view(common: &Common, format: &FormatSetup, config: &Config) -> Box<dyn View> {
     let known = named(format.name());
-    let output = known.and_then(|known| known.output(format, config));
+    let left = known.and_then(|known| known.left(config));
     match known {
-        _ if common.json => Box::new(Json { output }),
-        Some(known) => known.view(output),
+        _ if common.json => Box::new(Json { left }),
+        Some(known) => known.view(left),
         None => Box::new(Terminal::new()),
     }
 }

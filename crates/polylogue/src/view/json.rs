@@ -1,15 +1,13 @@
 //! JSON lines on standard output: the journal's events, last the result.
 
-use std::path::PathBuf;
-
 use super::View;
-use crate::output;
+use crate::{format::Left, output};
 use polylogue_core::{Conversation, Record, id::AskId, projection::Outcome};
 
 #[derive(Default)]
 pub(crate) struct Json {
-    /// Where the files of the session are, if it leaves some.
-    pub(crate) output: Option<PathBuf>,
+    /// Where to look for the files that the session leaves.
+    pub(crate) left: Option<Left>,
 }
 
 impl View for Json {
@@ -23,7 +21,7 @@ impl View for Json {
 
     fn close(&mut self, conversation: &Conversation) {
         let mut outcome = serde_json::to_value(Outcome::of(conversation)).expect("a result has string keys");
-        if let Some(output) = &self.output {
+        if let Some(output) = self.left.as_ref().and_then(|left| left(conversation)) {
             outcome["outputPath"] = output.to_string_lossy().into();
         }
         output::json(&outcome);

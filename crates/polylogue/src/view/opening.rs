@@ -12,10 +12,17 @@ use crate::{agents, output};
 
 /// Tells it on standard error, where that is a terminal. Whoever takes part is called by this name.
 pub(crate) fn tell<'a>(conversation: &'a Conversation, style: Style, name: impl Fn(&'a Agent) -> &'a str) {
+    let everyone = conversation.stage().cast().everyone();
+    let players = everyone.map(|agent| (name(agent).to_owned(), agents::introduced(&agent.model)));
+    tell_players(conversation, style, players.collect());
+}
+
+/// The same, with these players: what each is called, and what plays it.
+pub(crate) fn tell_players(conversation: &Conversation, style: Style, players: Vec<(String, String)>) {
     if !stderr().is_terminal() {
         return;
     }
-    let mut lines = vec![players(conversation, name)];
+    let mut lines = vec![in_one_line(players)];
     let mut told: Vec<&ModelRef> = Vec::new();
     for agent in conversation.stage().cast().everyone() {
         if !told.contains(&&agent.model) {
@@ -28,17 +35,16 @@ pub(crate) fn tell<'a>(conversation: &'a Conversation, style: Style, name: impl 
     output::notice("");
 }
 
-/// Who plays whom, in one line.
-fn players<'a>(conversation: &'a Conversation, name: impl Fn(&'a Agent) -> &'a str) -> String {
-    let mut by_model: Vec<(&ModelRef, Vec<&str>)> = Vec::new();
-    for agent in conversation.stage().cast().everyone() {
-        let name = name(agent);
-        match by_model.iter_mut().find(|(model, _)| **model == agent.model) {
+/// Who plays whom, in one line: those whom the same plays stand together.
+fn in_one_line(players: Vec<(String, String)>) -> String {
+    let mut by_what: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, what) in players {
+        match by_what.iter_mut().find(|(known, _)| *known == what) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
-            None => by_model.push((&agent.model, vec![name])),
+            None => by_what.push((what, vec![name])),
         }
     }
-    let played = by_model.iter().map(|(model, names)| format!("{}: {}", names.join(", "), agents::introduced(model)));
+    let played = by_what.iter().map(|(what, names)| format!("{}: {what}", names.join(", ")));
     played.collect::<Vec<_>>().join(" · ")
 }

@@ -75,7 +75,8 @@ impl Style {
     pub(crate) fn line(self, line: &Line, conversation: &Conversation) -> String {
         match line.kind.form() {
             LineForm::Words | LineForm::Act => {
-                let shown = format!("{}:", line.speaker);
+                let to = line.to.as_ref().map(|to| format!(" → {to}")).unwrap_or_default();
+                let shown = format!("{}{to}:", line.speaker);
                 let name = self.name(&line.speaker, &shown, conversation);
                 if !self.is_rich {
                     return format!("{name} {}\n", line.text);

@@ -32,6 +32,8 @@ mod postgres;
 mod result;
 mod room;
 mod scene;
+mod score;
+mod scores_served;
 mod server;
 mod sessions;
 mod stage;

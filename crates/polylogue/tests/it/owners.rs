@@ -140,25 +140,6 @@ fn a_command_line_whose_reader_leaves_stops_its_session() {
 }
 
 #[test]
-fn a_second_run_and_a_fork_of_a_scene_overwrite_nothing() {
-    let stage = crate::stage::stage();
-    let first = crate::stage::play(&stage, "the-apology", "Bob apologises.", None);
-    let transcript = std::fs::read_to_string(stage.path("data/scenes/the-apology/transcript.txt")).unwrap();
-    crate::stage::play(&stage, "the-apology", "Bob apologises.", None);
-    let id = first.result()["sessionId"].as_str().unwrap();
-    let aside = stage.path(&format!("data/scenes/the-apology-{}", &id[..8]));
-    assert_eq!(std::fs::read_to_string(aside.join("transcript.txt")).unwrap(), transcript);
-    let fork = stage.run(&["sessions", "fork", id, "--at", "3"]);
-    assert_eq!(fork.status, 0, "{}", fork.stderr);
-    let whose = |folder: &str| -> Value {
-        let metadata = std::fs::read_to_string(stage.path(folder).join("metadata.json")).unwrap();
-        serde_json::from_str::<Value>(&metadata).unwrap()["sessionId"].clone()
-    };
-    assert_eq!(whose("data/scenes/the-apology"), fork.result()["sessionId"]);
-    assert_eq!(std::fs::read_dir(stage.path("data/scenes")).unwrap().count(), 3);
-}
-
-#[test]
 fn a_log_that_nobody_reads_takes_nothing_down() {
     let folder = folder(None);
     let server = Server::start_unread(&folder);

@@ -4,6 +4,7 @@ mod bad_files;
 mod cases;
 mod crash;
 mod examples;
+mod folders;
 mod http;
 mod person;
 mod replay;

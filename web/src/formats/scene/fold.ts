@@ -54,8 +54,9 @@ export interface Beat {
   /** The lines of it by their ids, and what happened before it. */
   lines: number[];
   silent: { who: string; nonverbal: string[]; seq: number }[];
-  /** People who did not speak while they were waited for. */
-  passedOver: string[];
+  /** Characters whose people have spoken, and those whose people did not while they were waited for. */
+  heard: string[];
+  passedOver: { who: string; seq: number }[];
   /** Whose reply was not in its form, and was understood all the same. */
   salvaged: string[];
   failed: { who: string; why: string }[];
@@ -127,9 +128,8 @@ export function awaited(story: Story): string[] {
   const everybody = number === 0 && initialSpeaker !== undefined ? [initialSpeaker] : story.agents.map(({ name }) => name);
   const beat = scene.beats[number];
   if (story.ended || isJudged || !beat) return [];
-  const spoke = story.lines.flatMap(({ ask }) => (ask?.turn === number && ask.purpose === "act" ? [ask.agent] : []));
-  const done = new Set([...spoke, ...beat.silent.map(({ who }) => who), ...beat.passedOver]);
-  return played(story).filter((name) => everybody.includes(name) && !done.has(name));
+  const isDone = (name: string) => beat.heard.includes(name) || beat.passedOver.some(({ who }) => who === name);
+  return played(story).filter((name) => everybody.includes(name) && !isDone(name));
 }
 
 /** How a character is called in the scene. */
@@ -167,8 +167,11 @@ export function apply(story: Story, scene: Scene, entry: Entry): Scene {
       return { ...scene, maxBeats: entry.change?.maxRounds ?? scene.maxBeats };
     case "scene":
       return decide(story, scene, entry as unknown as Decision, entry);
-    case "human_spoke":
-      return entry.ask ? { ...scene, waits: undefined } : scene;
+    case "human_spoke": {
+      const { ask } = entry;
+      if (!ask) return scene;
+      return { ...change(scene, ask.turn, (beat) => ({ heard: [...beat.heard, ask.agent] })), waits: undefined };
+    }
     default:
       return scene;
   }
@@ -210,7 +213,8 @@ function decide(story: Story, scene: Scene, decision: Decision, { seq, at }: Ent
       return { ...scene, waits: characters.length > 0 ? waiting(characters, at, seconds) : undefined };
     }
     case "passed_over": {
-      const passed = change(scene, decision.ask.turn, (beat) => ({ passedOver: [...beat.passedOver, decision.ask.agent] }));
+      const late = { who: decision.ask.agent, seq };
+      const passed = change(scene, decision.ask.turn, (beat) => ({ passedOver: [...beat.passedOver, late] }));
       return { ...passed, waits: undefined };
     }
     case "concluded":
@@ -256,6 +260,7 @@ function after(last: Beat | undefined, number: number): Beat {
     notes: [],
     lines: [],
     silent: [],
+    heard: [],
     passedOver: [],
     salvaged: [],
     failed: [],

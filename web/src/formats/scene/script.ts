@@ -1,4 +1,5 @@
-// What stands in the script, in order: lines, the director's notes and, for those who want to see them, silent acts.
+// What stands in the script, in order: lines, the director's notes, who did not speak in time and, for those who want to
+// see them, silent acts.
 import type { Line, Story } from "../../journal/story";
 import { calledIn, type Note, sceneOf } from "./fold";
 
@@ -16,6 +17,9 @@ export function script(story: Story, showsSilence: boolean): Item[] {
       : { is: "line", key: `l${line.id}`, seq: line.seq, line, isCutting: false },
   );
   for (const { seq, note } of scene.directed) items.push({ is: "note", key: `n${seq}`, seq, note });
+  for (const { who, seq } of scene.beats.flatMap(({ passedOver }) => passedOver)) {
+    items.push({ is: "silence", key: `p${seq}`, seq, text: `${calledIn(story, who)} says nothing: nobody spoke in time.` });
+  }
   if (showsSilence) {
     for (const { number, silent, lines } of scene.beats) {
       if (silent.length === 0) continue;

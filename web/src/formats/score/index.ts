@@ -1,58 +1,43 @@
-// Score: a format from a file. The page draws it by its phases: which is played, and in which round of its repeats.
-import type { Entry } from "../../api/types";
+// Score: a format from a file. The page draws it by its phases, whatever they are.
 import { openWith } from "../../journal/story";
 import type { Format } from "..";
+import Beneath from "./Beneath.svelte";
+import Drawing from "./Drawing.svelte";
+import { apply, begin, placeOf, type Playing, playingOf, settingsOf } from "./fold";
+import Page from "./Page.svelte";
+import { roundOf } from "./rounds";
+import { heading, said } from "./score";
+import { beginExample } from "./shelf";
 
-interface Settings {
-  message: string;
-  score: { name: string; phases: Phase[] };
-}
-
-/** A phase, or phases that are gone through again. */
-type Phase = { turn: { name: string } } | { repeat: { phases: Phase[] } };
-
-/** What is played now. */
-interface Now {
-  phase: string;
-  rounds: number[];
-}
-
-interface PhaseBegun {
-  type: string;
-  decision?: string;
-  phase?: string;
-  rounds?: number[];
-}
-
-function settingsOf(format: unknown): Settings {
-  return format as Settings;
-}
-
-/** The first phase, in the order in which they are written, with a first round for every repeat around it. */
-function firstOf(phases: Phase[], rounds: number[] = []): Now | undefined {
-  const [first] = phases;
-  if (first === undefined) return undefined;
-  return "turn" in first ? { phase: first.turn.name, rounds } : firstOf(first.repeat.phases, [...rounds, 1]);
-}
+const ENDINGS: Record<string, string> = { too_few: "too few were left", bad_score: "the score could not go on" };
 
 export const score: Format = {
   name: "score",
-  titleOf: (story) => settingsOf(story.setup.format).message,
+  titleOf: (story) => settingsOf(story).message,
   begin(story, entry) {
-    const settings = settingsOf(story.setup.format);
-    openWith(story, entry, settings.message);
-    return firstOf(settings.score.phases);
+    openWith(story, entry, settingsOf(story).message);
+    return begin(story);
   },
-  apply(_, own, entry: Entry) {
-    const event = entry as unknown as PhaseBegun;
-    if (event.type !== "score" || event.decision !== "phase_begun" || event.phase === undefined) return own;
-    return { phase: event.phase, rounds: event.rounds ?? [] } satisfies Now;
-  },
+  apply: (story, own, entry) => apply(story, own as Playing, entry),
   counter(story) {
-    const now = story.own as Now | undefined;
-    if (now === undefined) return undefined;
-    const round = now.rounds.at(-1);
-    return round === undefined ? now.phase : `${now.phase}, round ${round}`;
+    const now = playingOf(story).played.at(-1);
+    return now && [said(now.phase), roundOf(story, now)].filter(Boolean).join(", ");
   },
-  ending: (_, reason) => (reason === "too_few" ? "too few were left" : undefined),
+  ending: (_, reason) => ENDINGS[reason],
+  partOf(story, line) {
+    const place = placeOf(story, line.id);
+    if (!place) return undefined;
+    const { played } = place;
+    return { key: played.number, title: [heading(played.phase), roundOf(story, played)].filter(Boolean).join(", ") };
+  },
+  Beneath,
+  door: {
+    title: "Score",
+    path: "/score",
+    address: ({ id }) => `/score/${id}`,
+    sentence: "A format from a file: a council, a debate, a vote. Nine are here; write your own.",
+    Drawing,
+    Page,
+    example: { label: "Ask a council", begin: beginExample },
+  },
 };

@@ -456,7 +456,7 @@ impl Rules for Chorus {
         match reason.ending() {
             Ending::Complete | Ending::BrokenOff => Ok(()),
             Ending::Limit => Err(Rejected::StillAtLimit(reason)),
-            Ending::UsedUp | Ending::Unknown => Err(Rejected::Ended(reason)),
+            Ending::UsedUp | Ending::GivenUp | Ending::Unknown => Err(Rejected::Ended(reason)),
         }
     }
 

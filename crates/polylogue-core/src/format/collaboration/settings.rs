@@ -146,7 +146,9 @@ impl Described for Settings {
     fn heading(&self, cast: &Cast) -> Option<String> {
         match self.mode {
             Mode::Collaborate => None,
-            Mode::Single => cast.agent(&self.speaker).map(|agent| format!("Call to {} ({})", agent.name, agent.model)),
+            Mode::Single => {
+                cast.agent(&self.speaker).map(|agent| format!("Call to {} ({})", agent.name, agent.model.shown()))
+            }
         }
     }
 }

@@ -453,7 +453,7 @@ impl Rules for Discussion {
         Err(match reason.ending() {
             Ending::BrokenOff | Ending::UsedUp => Rejected::Paused,
             Ending::Limit => Rejected::StillAtLimit(reason),
-            Ending::Complete | Ending::Unknown => Rejected::Ended(reason),
+            Ending::Complete | Ending::GivenUp | Ending::Unknown => Rejected::Ended(reason),
         })
     }
 
@@ -464,7 +464,7 @@ impl Rules for Discussion {
             Ending::Limit if stage.is_raised(reason, change) => Ok(()),
             Ending::Limit => Err(Rejected::StillAtLimit(reason)),
             Ending::Complete if change.max_rounds > Some(self.max_rounds) => Ok(()),
-            Ending::Complete | Ending::Unknown => Err(Rejected::Complete(reason)),
+            Ending::Complete | Ending::GivenUp | Ending::Unknown => Err(Rejected::Complete(reason)),
         }
     }
 

@@ -221,13 +221,21 @@ impl Scene {
         }
     }
 
+    /// Whether there is a mood to tell of.
+    fn shows_mood(&self, player: &Player) -> bool {
+        match self.settings.edition {
+            Edition::First | Edition::Second => player.has_mood(),
+            Edition::Third => player.mood.is_felt(),
+        }
+    }
+
     /// The moods and what is between the characters, in one line, as one of them sees it.
     fn feelings_of(&self, player: &Player) -> Option<Arc<str>> {
         let mut parts = Vec::new();
-        if player.has_mood() {
+        if self.shows_mood(player) {
             parts.push(format!("you are {}", player.mood));
         }
-        for other in self.players.iter().filter(|other| other.id != player.id && other.has_mood()) {
+        for other in self.players.iter().filter(|other| other.id != player.id && self.shows_mood(other)) {
             parts.push(format!("{} seems {}", other.name, other.mood));
         }
         for (other, value) in self.relations.of(&player.id) {
@@ -238,7 +246,7 @@ impl Scene {
 
     /// The same as the moderator sees it.
     fn feelings(&self) -> Option<Arc<str>> {
-        let moods = self.players.iter().filter(|player| player.has_mood());
+        let moods = self.players.iter().filter(|player| self.shows_mood(player));
         let moods = moods.map(|player| format!("{} {}", player.name, player.mood));
         let pairs = self.relations.pairs().map(|(one, other, value)| {
             let (one, other) = (self.settings.name_of(one), self.settings.name_of(other));
@@ -606,6 +614,8 @@ impl Rules for Scene {
                 let (form, mode) = (self.in_form(&ask.agent, text), self.settings.agent_mode);
                 if let Some(player) = self.player_mut(&ask.agent) {
                     player.remember(&form, mode);
+                    // They have had their turn. What their words come to is in the records after this one.
+                    player.standing = Standing::Spoke;
                 }
             }
             Event::Decided(decision) => {

@@ -18,6 +18,9 @@ const KEPT: i32 = 850;
 /// How much a new tone counts against the mood before it, in thousandths.
 const WEIGHT: i32 = 600;
 
+/// The word for a mood of which nothing can be seen.
+const NEUTRAL: &str = "neutral";
+
 /// A mood, or what a tone says of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -49,6 +52,11 @@ impl Mood {
         Mood { valence: fade(self.valence), arousal: fade(self.arousal) }
     }
 
+    /// Whether enough of it is left to have a word of its own.
+    pub(super) fn is_felt(self) -> bool {
+        self.word() != NEUTRAL
+    }
+
     /// One word for it.
     pub fn word(self) -> &'static str {
         let Mood { valence, arousal } = self;
@@ -60,7 +68,7 @@ impl Mood {
             (-399..=-150, _) => "low",
             (-149..=149, 500..) => "agitated",
             (-149..=149, 200..) => "alert",
-            (-149..=149, _) => "neutral",
+            (-149..=149, _) => NEUTRAL,
             (150..=399, 450..) => "lively",
             (150..=399, _) => "calm",
             (400.., 550..) => "elated",

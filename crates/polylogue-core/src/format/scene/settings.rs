@@ -118,17 +118,19 @@ pub enum Edition {
     First,
     /// Cuts and silent acts are told, the goal is told once and needs evidence, notes are remembered.
     Second,
+    /// Nobody is told a mood of which nothing is left.
+    Third,
 }
 
 impl Edition {
-    pub const NEWEST: Edition = Edition::Second;
+    pub const NEWEST: Edition = Edition::Third;
 
     /// Fills a template as this edition has it. What the session brings along in its place comes first.
     pub(super) fn render(self, stage: &Stage, name: &'static str, variables: &Value) -> Text {
         let earlier = match (self, name) {
             (Edition::First, "scene_system.j2") => "first/scene_system.j2",
             (Edition::First, "scene_moderator_system.j2") => "first/scene_moderator_system.j2",
-            (Edition::First | Edition::Second, name) => name,
+            (Edition::First | Edition::Second | Edition::Third, name) => name,
         };
         let templates = stage.templates();
         templates.render(if templates.replaces(name) { name } else { earlier }, variables)

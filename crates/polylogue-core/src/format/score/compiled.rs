@@ -27,6 +27,8 @@ pub(super) enum Part {
     Where(usize, usize),
     Until(usize),
     Result(usize),
+    /// Who somebody is in the n-th role.
+    Persona(usize),
 }
 
 /// What does not compile, and what is wrong with it.
@@ -44,14 +46,23 @@ pub(super) struct Compiled(Arc<Inner>);
 
 struct Inner {
     environment: Environment<'static>,
-    /// The variables that each part uses.
-    uses: BTreeMap<Part, Vec<Arc<str>>>,
+    parts: BTreeMap<Part, Template>,
     turns: Vec<Turn>,
     loops: Vec<Loop>,
     ops: Vec<Op>,
     /// For each phase, the repeats around it, the outermost first, and its place among the ops.
     places: Vec<(Vec<usize>, usize)>,
     results: Vec<Arc<str>>,
+}
+
+/// A part that is compiled.
+struct Template {
+    name: String,
+    source: String,
+    /// The variables that it uses.
+    uses: Vec<Arc<str>>,
+    /// What it says, whatever they are.
+    constant: Option<String>,
 }
 
 /// A repeat.
@@ -88,7 +99,7 @@ impl Compiled {
     pub(super) fn new(score: &Score, times: impl Fn(&Times) -> u32) -> (Compiled, Vec<Faulty>) {
         let mut inner = Inner {
             environment: environment(),
-            uses: BTreeMap::new(),
+            parts: BTreeMap::new(),
             turns: Vec::new(),
             loops: Vec::new(),
             ops: Vec::new(),
@@ -97,6 +108,9 @@ impl Compiled {
         };
         let mut sources: Vec<(Part, Arc<str>)> = Vec::new();
         inner.unfold(&score.phases, &mut Vec::new(), &times, &mut sources);
+        for (at, role) in score.roles.iter().enumerate() {
+            sources.extend(role.persona.clone().map(|persona| (Part::Persona(at), persona)));
+        }
         for (at, yielded) in score.results.iter().enumerate() {
             sources.push((Part::Result(at), yielded.value.clone()));
             inner.results.push(expression(&yielded.value).into());
@@ -108,15 +122,18 @@ impl Compiled {
                     format!("{{% if {} %}}1{{% endif %}}", expression(&source))
                 }
                 Part::Result(_) => format!("{{{{ {} }}}}", expression(&source)),
-                Part::Prompt(_) | Part::Line(_) | Part::Pick(_) => source.to_string(),
+                Part::Prompt(_) | Part::Line(_) | Part::Pick(_) | Part::Persona(_) => source.to_string(),
             };
-            match inner.environment.add_template_owned(part.to_string(), template) {
+            let name = part.to_string();
+            let constant =
+                (!template.contains('{')).then(|| template.strip_suffix('\n').unwrap_or(&template).to_owned());
+            match inner.environment.add_template_owned(name.clone(), template.clone()) {
                 Ok(()) => {
-                    let compiled = inner.environment.get_template(&part.to_string()).expect("it was just added");
-                    let mut used: Vec<Arc<str>> =
+                    let compiled = inner.environment.get_template(&name).expect("it was just added");
+                    let mut uses: Vec<Arc<str>> =
                         compiled.undeclared_variables(false).into_iter().map(Arc::from).collect();
-                    used.sort();
-                    inner.uses.insert(part, used);
+                    uses.sort();
+                    inner.parts.insert(part, Template { name, source: template, uses, constant });
                 }
                 Err(error) => faulty.push(Faulty::of(part, &error)),
             }
@@ -160,21 +177,31 @@ impl Compiled {
 
     /// The variables that a part uses.
     pub(super) fn uses(&self, part: &Part) -> &[Arc<str>] {
-        self.0.uses.get(part).map(Vec::as_slice).unwrap_or_default()
+        self.0.parts.get(part).map(|template| template.uses.as_slice()).unwrap_or_default()
+    }
+
+    /// The parts that could be read, each with its template.
+    pub(super) fn templates(&self) -> impl Iterator<Item = (&Part, &str)> {
+        self.0.parts.iter().map(|(part, template)| (part, &*template.source))
     }
 
     /// A part as text.
-    pub(super) fn write(&self, part: &Part, variables: Value) -> Result<String, Faulty> {
+    pub(super) fn write(&self, part: &Part, variables: impl FnOnce() -> Value) -> Result<String, Faulty> {
         let faulty = |error: &minijinja::Error| Faulty::of(part.clone(), error);
-        let template = self.0.environment.get_template(&part.to_string()).map_err(|error| faulty(&error))?;
-        let mut written = Bounded(Vec::new());
-        template.render_captured_to(variables, &mut written).map_err(|error| faulty(&error))?;
+        let name = match self.0.parts.get(part) {
+            Some(Template { constant: Some(constant), .. }) => return Ok(constant.clone()),
+            Some(Template { name, .. }) => name.as_str(),
+            None => "",
+        };
+        let template = self.0.environment.get_template(name).map_err(|error| faulty(&error))?;
+        let mut written = Bounded(Vec::with_capacity(256));
+        template.render_captured_to(variables(), &mut written).map_err(|error| faulty(&error))?;
         Ok(String::from_utf8(written.0).unwrap_or_default())
     }
 
     /// Whether a part that is a condition holds.
     pub(super) fn holds(&self, part: &Part, variables: Value) -> Result<bool, Faulty> {
-        self.write(part, variables).map(|written| !written.is_empty())
+        self.write(part, || variables).map(|written| !written.is_empty())
     }
 
     /// The value of a result.
@@ -251,10 +278,15 @@ pub(super) fn expression(source: &str) -> &str {
     inner.map_or(source, |inner| inner.trim_matches('-').trim())
 }
 
-fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
+/// How templates are written.
+pub(super) fn syntax() -> SyntaxConfig {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(syntax.expect("the usual delimiters are good"));
+    syntax.expect("the usual delimiters are good")
+}
+
+pub(super) fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_syntax(syntax());
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(FUEL));
     // They write as much as they are told to.
@@ -304,6 +336,7 @@ impl fmt::Display for Part {
             Part::Where(at, nth) => write!(f, "{at} where {nth}"),
             Part::Until(at) => write!(f, "until {at}"),
             Part::Result(at) => write!(f, "result {at}"),
+            Part::Persona(at) => write!(f, "persona {at}"),
         }
     }
 }

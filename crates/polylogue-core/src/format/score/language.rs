@@ -50,7 +50,7 @@ pub struct Role {
     /// Whether people have its seats.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_person: bool,
-    /// Who somebody is in this part.
+    /// A template of who somebody is in this part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<Arc<str>>,
 }
@@ -239,6 +239,13 @@ impl Who {
             Who::Role { role, .. } => vec![role],
             Who::Pick { from, .. } => from.iter().collect(),
         }
+    }
+}
+
+impl Turn {
+    /// Whether somebody chooses who speaks.
+    pub(super) fn is_picked(&self) -> bool {
+        self.who.iter().any(|who| matches!(who, Who::Pick { .. }))
     }
 }
 

@@ -4,12 +4,15 @@
 //! The score is recorded whole with the session. Everything in it has a bound, so the most that a session can ask is
 //! known before its first call.
 
+mod blind;
 mod bound;
 mod compiled;
 mod decision;
 mod language;
+mod log;
 mod playing;
 mod reader;
+mod rehearsal;
 mod reply;
 mod settings;
 mod shipped;
@@ -54,6 +57,7 @@ use crate::{
         identity::settled,
         reply::{text_so_far, thought_through},
     },
+    thread::Told,
 };
 
 impl Format for Settings {
@@ -84,13 +88,12 @@ impl Playing {
     /// What the fixed head of a seat's requests is filled with.
     fn head(&self, seat: usize, agent: &Agent) -> Value {
         let (score, chair) = (&self.settings.score, &self.seats[seat]);
-        let part = score.role(&chair.role).and_then(|role| role.persona.as_deref());
         context! {
             score => score.name.replace('-', " "),
             about => score.about.trim(),
             name => &*chair.name,
             role => &*chair.role,
-            part => part.map(str::trim),
+            part => self.persona(seat).unwrap_or_default(),
             persona => agent.persona.as_deref().map(str::trim),
         }
     }
@@ -98,6 +101,27 @@ impl Playing {
     /// What a seat that is asked was told.
     fn told(&self, ask: &AskId) -> Option<&State> {
         self.state(ask).filter(|state| state.is_open())
+    }
+
+    /// The request with which an agent is told this.
+    fn request_of(&self, stage: &Stage, agent: &Agent, told: &Told<Telling>) -> Request {
+        if agent.is_small {
+            return self.small_request(stage, agent, &told.what);
+        }
+        let templates = stage.templates();
+        let write = |telling: &Telling| -> Text { telling.write(self, templates) };
+        let seat = told.what.seat;
+        let chair = &self.seats[seat];
+        Request {
+            model: agent.model.clone(),
+            system: chair.head.get(|| templates.render("score_system.j2", &self.head(seat, agent))),
+            thread: chair.past.thread(write),
+            prompt: told.text(write),
+            shape: told.what.shape(self),
+            grammar: None,
+            plan: None,
+            sampling: agent.sampling.clone(),
+        }
     }
 
     fn answered(&self, ask: &AskId, text: &str, is_full: bool) -> Reaction {
@@ -226,24 +250,8 @@ impl Rules for Playing {
 
     fn request(&self, stage: &Stage, ask: &AskId) -> Request {
         let agent = stage.cast().agent(&ask.agent).expect("only agents of the cast are asked");
-        let seat = self.seat_of(&ask.agent).expect("every agent has a seat");
         let Some(State::Open { told, .. }) = self.told(ask) else { unreachable!("only open turns are asked for") };
-        if agent.is_small {
-            return self.small_request(stage, agent, &told.what);
-        }
-        let templates = stage.templates();
-        let write = |telling: &Telling| -> Text { telling.write(self, templates) };
-        let chair = &self.seats[seat];
-        Request {
-            model: agent.model.clone(),
-            system: chair.head.get(|| templates.render("score_system.j2", &self.head(seat, agent))),
-            thread: chair.past.thread(write),
-            prompt: told.text(write),
-            shape: reply::shape(self, &told.what).map(Arc::new),
-            grammar: None,
-            plan: None,
-            sampling: agent.sampling.clone(),
-        }
+        self.request_of(stage, agent, told)
     }
 
     fn try_templates(&self, stage: &Stage) -> Result<(), BadSetup> {
@@ -292,14 +300,28 @@ impl Rules for Playing {
         }
     }
 
+    fn asked(&self, _: &Stage, who: &PersonId) -> Option<String> {
+        self.turn()?.prompt.as_ref()?;
+        let chair = self.awaiting().filter(|chair| *chair.name == *who.as_str())?;
+        let seat = self.seat_named(&chair.name)?;
+        let standing = self.standings.iter().find(|standing| standing.seat == seat)?;
+        let State::Open { told, .. } = &standing.state else { return None };
+        let view = self.view_at(Some(seat), told.what.turn, told.what.until);
+        let asked = told.what.body(self, &view).ok()?;
+        Some(asked.trim().to_owned()).filter(|asked| !asked.is_empty())
+    }
+
     fn counter(&self, ask: &AskId) -> String {
-        let at = (ask.turn as usize).saturating_sub(1);
-        let Some(instance) = self.played.get(at) else { return format!("phase {}", ask.turn) };
-        let name = &self.score.turn(instance.phase).name;
-        match self.round_at(at) {
+        let Some(name) = self.phase(ask.turn) else { return format!("phase {}", ask.turn) };
+        match self.round_at(ask.turn as usize - 1) {
             Some((round, rounds)) => format!("{name}, round {round} of {rounds}"),
             None => name.to_string(),
         }
+    }
+
+    fn phase(&self, turn: u32) -> Option<Arc<str>> {
+        let instance = self.played.get((turn as usize).checked_sub(1)?)?;
+        Some(self.score.turn(instance.phase).name.clone())
     }
 
     fn notice(&self, _: &Stage, reason: Reason) -> Option<Arc<str>> {

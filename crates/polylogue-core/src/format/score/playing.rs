@@ -10,11 +10,13 @@ use serde_json::{Map, Value as Json};
 
 use super::{
     Settings,
+    blind::Labels,
     compiled::{Compiled, Faulty, Op, Part},
     decision::Decision,
     language::{Sees, Turn, Who},
+    log::Log,
     reply,
-    telling::{Labels, Telling, View},
+    telling::{Telling, Variables, View},
     values,
     vocabulary::reason,
 };
@@ -31,11 +33,11 @@ pub struct Playing {
     pub(super) settings: Arc<Settings>,
     pub(super) score: Compiled,
     pub(super) seed: u64,
-    pub(super) seats: Vec<Chair>,
+    pub(super) seats: Vec<Arc<Chair>>,
     /// What was said, in order, whatever the phase.
-    pub(super) said: Vec<Arc<Said>>,
+    pub(super) said: Log<Arc<Said>>,
     /// The phases as they were begun. The last is the one that is played.
-    pub(super) played: Vec<Instance>,
+    pub(super) played: Log<Instance>,
     /// How often each repeat has gone round.
     pub(super) rounds: Vec<u32>,
     pub(super) standings: Vec<Standing>,
@@ -59,6 +61,8 @@ pub(super) struct Chair {
     pub(super) role: Arc<str>,
     pub(super) who: Occupant,
     pub(super) head: Kept,
+    /// What templates know of it.
+    pub(super) value: Kept<Value>,
     pub(super) past: Past<Telling>,
     /// Up to where it was told everything that was said.
     pub(super) heard: usize,
@@ -78,6 +82,8 @@ pub(super) enum Occupant {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Said {
     pub(super) seat: usize,
+    /// The phase that it belongs to, by its place among those played.
+    pub(super) turn: usize,
     /// The line; empty for what nobody hears of.
     pub(super) text: Arc<str>,
     pub(super) reply: Option<Json>,
@@ -89,7 +95,7 @@ pub(super) struct Said {
 pub(super) struct Instance {
     pub(super) phase: usize,
     /// How often the repeats around it had gone round, the outermost first.
-    pub(super) rounds: Vec<u32>,
+    pub(super) rounds: Arc<[u32]>,
     /// Where what was said in it begins.
     pub(super) first: usize,
 }
@@ -130,17 +136,18 @@ impl Playing {
                 true => Occupant::Person(seat.name.parse().expect("a cast has good names")),
                 false => Occupant::Agent(seat.name.parse().expect("a cast has good names")),
             };
-            Chair {
+            Arc::new(Chair {
                 name: seat.name.clone(),
                 role: seat.role.clone(),
                 who,
                 head: Kept::default(),
+                value: Kept::default(),
                 past: Past::default(),
                 heard: 0,
                 told: BTreeSet::new(),
                 knows_message: false,
                 notes: Vec::new(),
-            }
+            })
         };
         Playing {
             seats: settings.seats.iter().map(chair).collect(),
@@ -148,8 +155,8 @@ impl Playing {
             settings: Arc::new(settings.clone()),
             score,
             seed,
-            said: Vec::new(),
-            played: Vec::new(),
+            said: Log::default(),
+            played: Log::default(),
             standings: Vec::new(),
             picking: None,
             heard: None,
@@ -189,9 +196,14 @@ impl Playing {
 
     /// The person who is waited for.
     pub(super) fn awaiting(&self) -> Option<&Chair> {
-        let open = self.standings.iter().find(|standing| matches!(standing.state, State::Open { .. }))?;
-        let chair = &self.seats[open.seat];
-        (self.over.is_none() && matches!(chair.who, Occupant::Person(_))).then_some(chair)
+        let open = self.standings.iter().find(|standing| standing.state.is_open())?;
+        self.waited_for(open.seat).filter(|_| self.over.is_none())
+    }
+
+    /// A seat whose turn it is, where a person has it.
+    fn waited_for(&self, seat: usize) -> Option<&Chair> {
+        let chair = &*self.seats[seat];
+        matches!(chair.who, Occupant::Person(_)).then_some(chair)
     }
 
     /// What is known when the phase that is played is over.
@@ -225,9 +237,11 @@ impl Playing {
                 Some(Op::Again(nth)) => {
                     let looped = self.score.looped(*nth);
                     let is_over = match looped.has_end && rounds[*nth] < looped.at_most {
-                        true => self
-                            .holds(&Part::Until(*nth), &rounds, None, Vec::new())
-                            .map(|ends| ends && !self.is_rehearsal),
+                        true => {
+                            let part = Part::Until(*nth);
+                            let ends = self.score.holds(&part, self.known(&part, &rounds).value());
+                            ends.map(|ends| ends && !self.is_rehearsal)
+                        }
                         false => Ok(rounds[*nth] >= looped.at_most),
                     };
                     match is_over {
@@ -248,22 +262,15 @@ impl Playing {
         }
     }
 
-    /// Whether a condition holds now, with the repeats at these rounds.
-    fn holds(
-        &self,
-        part: &Part,
-        rounds: &[u32],
-        me: Option<usize>,
-        more: Vec<(&'static str, Value)>,
-    ) -> Result<bool, Faulty> {
+    /// What a condition can use now, with the repeats at these rounds.
+    fn known(&self, part: &Part, rounds: &[u32]) -> Variables {
         let around = match part {
             Part::Until(nth) => vec![*nth],
             Part::If(phase, _) => self.score.around(*phase).to_vec(),
             _ => Vec::new(),
         };
         let round = around.last().map(|nth| (rounds[*nth], self.score.looped(*nth).at_most));
-        let variables = self.variables(part, &self.view_after(me), round, more);
-        self.score.holds(part, variables)
+        self.variables(part, &self.view_after(None), round)
     }
 
     /// How a phase begins; `None` when nobody has a place in it.
@@ -282,10 +289,13 @@ impl Playing {
         for (nth, who) in turn.who.iter().enumerate() {
             match who {
                 Who::Role { role, only_if } => {
+                    let part = Part::If(phase, nth);
+                    let known = only_if.as_ref().map(|_| self.known(&part, rounds));
                     for (at, _) in self.of_role(role) {
-                        let may = match only_if {
-                            Some(_) => {
-                                self.holds(&Part::If(phase, nth), rounds, Some(at), Vec::new())? || self.is_rehearsal
+                        let may = match &known {
+                            Some(known) => {
+                                let me = self.seat_value(at, &self.view_after(Some(at)));
+                                self.score.holds(&part, known.with("me", me))? || self.is_rehearsal
                             }
                             None => true,
                         };
@@ -314,15 +324,15 @@ impl Playing {
         Ok((!seats.is_empty()).then(|| vec![begun(&seats, None)]))
     }
 
-    fn of_role<'a>(&'a self, role: &'a str) -> impl Iterator<Item = (usize, &'a Chair)> {
-        self.seats.iter().enumerate().filter(move |(_, seat)| *seat.role == *role)
+    pub(super) fn of_role<'a>(&'a self, role: &'a str) -> impl Iterator<Item = (usize, &'a Chair)> {
+        self.seats.iter().map(|seat| &**seat).enumerate().filter(move |(_, seat)| *seat.role == *role)
     }
 
     fn conclusion(&self) -> Decision {
         let mut results = Map::new();
         for (at, yielded) in self.settings.score.results.iter().enumerate() {
-            let variables = self.variables(&Part::Result(at), &self.view_after(None), None, Vec::new());
-            match self.score.result(at, variables) {
+            let known = self.variables(&Part::Result(at), &self.view_after(None), None);
+            match self.score.result(at, known.value()) {
                 Ok(value) => results.insert(yielded.name.to_string(), values::json(&value)),
                 Err(faulty) => return self.broken(&faulty),
             };
@@ -345,12 +355,18 @@ impl Playing {
             Part::Where(phase, _) => of("where", phase),
             Part::Until(_) => "`until` of a repeat".to_owned(),
             Part::Result(at) => format!("the result `{}`", self.settings.score.results[*at].name),
+            Part::Persona(at) => format!("`persona` of the role `{}`", self.settings.score.roles[*at].name),
         }
     }
 
     /// Adds what follows from these events, as far as nobody has to be asked for it. `heard` is what a person has
     /// just said.
     pub(super) fn follow_up(&self, heard: Option<&str>, mut events: Vec<Event>) -> Vec<Event> {
+        if let Some(next) = self.next_of_phase(&events) {
+            let who = self.waited_for(next).map(|chair| chair.name.clone());
+            events.extend((who != self.awaited).then(|| Event::decision(Decision::Awaited { who })));
+            return events;
+        }
         let mut ahead = self.clone();
         ahead.heard = heard.map(|heard| (heard.into(), None));
         events.iter().for_each(|event| ahead.fold(event));
@@ -368,6 +384,17 @@ impl Playing {
             events.push(Event::decision(Decision::Awaited { who }));
         }
         events
+    }
+
+    /// The seat whose turn it is after these events, where they only are that another had its turn in the phase.
+    fn next_of_phase(&self, events: &[Event]) -> Option<usize> {
+        let Some(Decision::Played { seat, .. }) = events.last().and_then(Event::decided) else { return None };
+        let others = || self.standings.iter().filter(|standing| *self.seats[standing.seat].name != **seat);
+        if others().any(|standing| standing.state == State::Failed) {
+            return None;
+        }
+        let next = others().find(|standing| standing.state.is_open());
+        next.or_else(|| others().find(|standing| standing.state == State::Waiting)).map(|standing| standing.seat)
     }
 
     fn take(&mut self, events: &mut Vec<Event>, decision: Decision) {
@@ -414,7 +441,7 @@ impl Playing {
                 }
             }
             Event::Resumed { .. } | Event::Forked { .. } => {
-                self.seats.iter_mut().for_each(|seat| seat.head.clear());
+                self.seats.iter_mut().for_each(|seat| Arc::make_mut(seat).head.clear());
                 self.reopen();
             }
             Event::Started { .. }
@@ -456,7 +483,8 @@ impl Playing {
                 let heard = self.heard.take().filter(|_| !silent);
                 let Some(seat) = self.seat_named(seat) else { return };
                 let (text, to) = heard.unwrap_or_default();
-                self.said.push(Arc::new(Said { seat, text, reply: reply.clone(), to }));
+                let Some(turn) = self.played.len().checked_sub(1) else { return };
+                self.said.push(Arc::new(Said { seat, turn, text, reply: reply.clone(), to }));
                 self.close(seat, State::Done);
             }
             Decision::SeatFailed { seat, .. } => {
@@ -465,8 +493,9 @@ impl Playing {
                 }
             }
             Decision::Noted { to, text } => {
-                let is_told = |seat: &&mut Chair| to.as_ref().is_none_or(|to| to.as_str() == &*seat.name);
-                self.seats.iter_mut().filter(is_told).for_each(|seat| seat.notes.push(text.clone()));
+                let is_told = |seat: &&mut Arc<Chair>| to.as_ref().is_none_or(|to| to.as_str() == &*seat.name);
+                let told = self.seats.iter_mut().filter(is_told);
+                told.for_each(|seat| Arc::make_mut(seat).notes.push(text.clone()));
                 // Whoever has been told already what they are to answer is told anew.
                 self.open_again();
             }
@@ -492,16 +521,13 @@ impl Playing {
         for (nth, round) in self.score.around(phase).to_vec().into_iter().zip(rounds) {
             self.rounds[nth] = *round;
         }
-        self.played.push(Instance { phase, rounds: rounds.to_vec(), first: self.said.len() });
+        self.played.push(Instance { phase, rounds: rounds.into(), first: self.said.len() });
         let seats: Vec<usize> = seats.iter().filter_map(|seat| self.seat_named(seat)).collect();
         let by = by.and_then(|by| self.seat_named(by));
         self.standings = Vec::new();
         self.picking = None;
         match by {
-            Some(by) => {
-                let told = Told::new(Telling::pick(self, by, &seats));
-                self.picking = Some(Picking { by, from: seats, state: State::Open { told, is_again: false } });
-            }
+            Some(by) => self.open_pick(by, seats),
             None => {
                 let waiting = |seat| Standing { seat, state: State::Waiting };
                 self.standings = seats.into_iter().map(waiting).collect();
@@ -536,6 +562,14 @@ impl Playing {
                 self.standings[at].state = State::Open { told, is_again: false };
             }
         }
+        if let Some(Picking { by, from, state: State::Open { is_again: false, .. } }) = self.picking.clone() {
+            self.open_pick(by, from);
+        }
+    }
+
+    fn open_pick(&mut self, by: usize, from: Vec<usize>) {
+        let told = Told::new(Telling::pick(self, by, &from));
+        self.picking = Some(Picking { by, from, state: State::Open { told, is_again: false } });
     }
 
     /// Those who failed where too few were left are asked once more.
@@ -547,8 +581,7 @@ impl Playing {
         let failed = self.standings.iter_mut().filter(|standing| standing.state == State::Failed);
         failed.for_each(|standing| standing.state = State::Waiting);
         if let Some(Picking { by, from, state: State::Failed }) = self.picking.clone() {
-            let told = Told::new(Telling::pick(self, by, &from));
-            self.picking = Some(Picking { by, from, state: State::Open { told, is_again: false } });
+            self.open_pick(by, from);
         }
         self.open_next();
     }
@@ -591,7 +624,7 @@ impl Playing {
         let Some(seat) = self.seat_of(&ask.agent) else { return };
         let turn = self.turn().expect("somebody was asked in a phase");
         let is_all = turn.sees == Sees::All;
-        let chair = &mut self.seats[seat];
+        let chair = Arc::make_mut(&mut self.seats[seat]);
         told.what.note(chair, is_all);
         chair.past.push(told, answer.clone());
     }

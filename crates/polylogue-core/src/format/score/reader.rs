@@ -1,6 +1,8 @@
 //! From what is written to a score: everything that is wrong is said at once, each with its line, its phase and what
 //! was probably meant.
 
+mod kinds;
+mod names;
 mod node;
 mod parts;
 mod sound;

@@ -73,12 +73,7 @@ fn seats_of(playing: &Playing, of: &Of, view: &View) -> Option<Vec<usize>> {
 /// The words that can be chosen, by those who choose.
 fn choices(playing: &Playing, of: &Of, view: &View) -> Vec<String> {
     let Of::Words(words) = of else {
-        let seats = seats_of(playing, of, view).unwrap_or_default();
-        let mut names: Vec<String> = seats.into_iter().map(|seat| playing.called(seat, view)).collect();
-        if view.labels.is_some() {
-            names.sort_by_key(|name| (name.len(), name.clone()));
-        }
-        return names;
+        return playing.all_called(&seats_of(playing, of, view).unwrap_or_default(), view);
     };
     words.iter().map(|word| word.to_string()).collect()
 }
@@ -87,7 +82,7 @@ fn choices(playing: &Playing, of: &Of, view: &View) -> Vec<String> {
 pub(super) fn shape(playing: &Playing, telling: &Telling) -> Option<Shape> {
     let view = playing.view_at(Some(telling.seat), telling.turn, telling.until);
     if let Some(from) = &telling.candidates {
-        let names = from.iter().map(|seat| playing.called(*seat, &view)).collect();
+        let names = playing.all_called(from, &view);
         return Some(Shape::Object(vec![Field::required(NEXT, Shape::Choice(names))]));
     }
     let turn = playing.score.turn(playing.played[telling.turn].phase);
@@ -140,7 +135,7 @@ pub(super) fn read(
     repairs: &mut Vec<Repair>,
 ) -> Result<Read, Unread> {
     let phase = playing.played[telling.turn].phase;
-    let Some(shape) = shape(playing, telling) else {
+    let Some(shape) = telling.shape(playing) else {
         let text = plain(playing, telling.seat, text, repairs);
         let empty = Problem::Missing("a word".to_owned());
         return if text.is_empty() { Err(Unread::Reply(empty)) } else { Ok(Read { text, reply: None, to: None }) };
@@ -169,7 +164,8 @@ pub(super) fn read(
     Ok(Read { text, reply: Some(reply), to })
 }
 
-fn is_of_seats(form: &Form) -> bool {
+/// Whether a field of this form names seats.
+pub(super) fn is_of_seats(form: &Form) -> bool {
     match form {
         Form::OneOf(of) | Form::Order(of) => !matches!(of, Of::Words(_)),
         Form::List { of, .. } => is_of_seats(of),
@@ -181,7 +177,7 @@ fn is_of_seats(form: &Form) -> bool {
 fn named(playing: &Playing, value: &Json, is_seat: bool, view: &View) -> Json {
     match value {
         Json::String(called) if is_seat => {
-            let seat = (0..playing.seats.len()).find(|seat| playing.called(*seat, view) == *called);
+            let seat = (0..playing.seats.len()).find(|seat| *playing.called(*seat, view) == **called);
             seat.map_or_else(|| value.clone(), |seat| Json::String(playing.seats[seat].name.to_string()))
         }
         Json::Array(items) => Json::Array(items.iter().map(|item| named(playing, item, is_seat, view)).collect()),
@@ -198,9 +194,8 @@ pub(super) fn line(playing: &Playing, phase: usize, view: &View, reply: &Json) -
     let turn = playing.score.turn(phase);
     if turn.line.is_some() {
         let part = Part::Line(phase);
-        let round = playing.round_at(view.turn);
-        let variables = playing.variables(&part, view, round, vec![("reply", values::value(reply))]);
-        return playing.score.write(&part, variables);
+        let known = || playing.variables(&part, view, playing.round_at(view.turn));
+        return playing.score.write(&part, || known().with("reply", values::value(reply)));
     }
     let texts: Vec<&str> = turn
         .reply

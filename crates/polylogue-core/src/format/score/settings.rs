@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     compiled::Compiled,
     language::{Score, Setting, Times},
+    playing::{self, Playing},
     reader,
 };
 use crate::{
@@ -166,7 +167,11 @@ impl Described for Settings {
     }
 
     fn awaits_person(&self, _: &Cast) -> Awaits {
-        Awaits::patiently(super::playing::begins_with_person(self))
+        Awaits::patiently(playing::begins_with_person(self))
+    }
+
+    fn results(&self, conversation: &Conversation) -> Map<String, Value> {
+        conversation.rules::<Playing>().map(|playing| playing.results.clone()).unwrap_or_default()
     }
 
     fn heading(&self, cast: &Cast) -> Option<String> {
@@ -176,7 +181,7 @@ impl Described for Settings {
         }
         let seats =
             self.seats.iter().map(|seat| match cast.agents().iter().find(|agent| agent.name.as_str() == &*seat.name) {
-                Some(agent) => format!("{} ({})", seat.name, agent.model),
+                Some(agent) => format!("{} ({})", seat.name, agent.model.shown()),
                 None => seat.name.to_string(),
             });
         Some(format!("{name} with {}", seats.collect::<Vec<_>>().join(", ")))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use minijinja::{Value, context};
 
-use super::{playing::Playing, reply, telling::Telling};
+use super::{playing::Playing, telling::Telling};
 use crate::{
     ask::{Choice, Part, Pick, Plan, Request, Thread, Words},
     prompt::Templates,
@@ -34,7 +34,8 @@ impl Playing {
         let heard: Arc<[Arc<str>]> = lines.iter().filter_map(text).collect();
         let about = heard.last().cloned().unwrap_or_else(|| self.settings.message.clone());
         let words = |words: Words| -> Words { words.having_heard(heard.clone()).about([about.clone()]) };
-        let plan = match reply::shape(self, telling) {
+        let shape = telling.shape(self);
+        let plan = match shape.as_deref() {
             Some(Shape::Object(fields)) => {
                 let parts = fields.iter().enumerate();
                 Plan::object(parts.map(|(nth, field)| part(templates, field, nth == 0, &words)).collect())
@@ -46,7 +47,7 @@ impl Playing {
             system: templates.render(SYSTEM, &self.small_head()),
             thread: Thread::default(),
             prompt: templates.render(TURN_TEMPLATE, &self.small_variables(agent, telling, lines)),
-            shape: reply::shape(self, telling).map(Arc::new),
+            shape,
             grammar: None,
             plan: Some(Arc::new(plan)),
             sampling: agent.sampling.clone(),
@@ -61,14 +62,13 @@ impl Playing {
         let view = self.view_at(Some(telling.seat), telling.turn, telling.until);
         let chair = &self.seats[telling.seat];
         let prompt = telling.body(self, &view).unwrap_or_else(|_| "It is your turn.".to_owned());
-        let part = self.settings.score.role(&chair.role).and_then(|role| role.persona.as_deref());
         let notes = telling.notes().to_vec();
         context! {
-            message => telling.sees_message(self).then(|| self.settings.message.clone()),
+            message => telling.has_message.then(|| self.settings.message.clone()),
             lines,
             name => &*chair.name,
             role => &*chair.role,
-            part => part.map(str::trim),
+            part => self.persona(telling.seat).unwrap_or_default(),
             persona => agent.persona.as_deref().map(str::trim),
             notes,
             prompt => prompt.trim(),
@@ -79,7 +79,7 @@ impl Playing {
     pub(super) fn try_small(&self, stage: &Stage) -> Result<(), BadSetup> {
         let templates = stage.templates();
         templates.try_render(SYSTEM, &self.small_head())?;
-        let line = context! { name => "name", text => "text" };
+        let line = context! { name => "name", text => "text", is_own => false };
         let sample = context! {
             message => "message", lines => vec![line], name => "name", role => "role", part => "part",
             persona => "persona", notes => vec!["note"], prompt => "prompt",
@@ -137,9 +137,11 @@ fn first_two(field: &str, of: &[String]) -> Vec<Pick> {
     };
     let first = |first: &String| {
         let others = without(first, of);
-        if others.is_empty() {
-            let value = vec![first.clone()].into();
-            return Pick::new(first.as_str(), ()).then(vec![Part::Given { field: field.to_owned().into(), value }]);
+        // Where one is left or none, there is nothing more to choose.
+        if others.len() < 2 {
+            let order: Vec<String> = [first.clone()].into_iter().chain(others).collect();
+            let given = Part::Given { field: field.to_owned().into(), value: order.into() };
+            return Pick::new(first.as_str(), ()).then(vec![given]);
         }
         let second = |second: &String| Pick::new(second.as_str(), ()).then(vec![whole(first, second)]);
         let next = Choice::new(field.to_owned(), others.iter().map(second).collect()).judged().asked("And the next?");

@@ -1,19 +1,17 @@
 //! What a seat is told in a phase: what it sees of what was said and has not been told yet, then the phase's prompt.
-//!
-//! In a blind phase everybody else has a letter, drawn for each seat; names are nowhere in what it is told.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
-use minijinja::{Value, context};
-use serde_json::Value as Json;
+use minijinja::{Value, context, value::Object};
 
 use super::{
+    blind::Labels,
     compiled::{Faulty, Part},
-    language::{MESSAGE, Seen, Sees},
-    playing::{Chair, Playing, Said},
+    language::{MESSAGE, Role, Seen, Sees},
+    playing::{Chair, Instance, Playing},
     reply, values,
 };
-use crate::{ask::Text, chance::Chance, prompt::Templates};
+use crate::{ask::Text, chance::Chance, ledger::estimate_tokens, prompt::Templates, text::reply::Shape, thread::Kept};
 
 /// What the draws of a score are for; part of their place.
 pub(super) const SHUFFLE: u64 = 1;
@@ -29,11 +27,14 @@ pub(super) struct Telling {
     pub(super) until: usize,
     news: News,
     tells_message: bool,
+    /// Whether those who are told everything anew are told the message.
+    pub(super) has_message: bool,
     notes: Vec<Arc<str>>,
     /// Whom it may choose from, where it is to choose.
     pub(super) candidates: Option<Arc<[usize]>>,
     /// Why its last reply could not be used.
     problem: Option<Arc<str>>,
+    shape: Kept<Option<Arc<Shape>>>,
 }
 
 /// What is shown of what was said.
@@ -57,36 +58,27 @@ pub(super) struct View {
     pub(super) labels: Option<Labels>,
 }
 
-/// The letters of the others, for one seat.
+/// What a template or an expression can use.
 #[derive(Clone, Debug)]
-pub(super) struct Labels(Vec<usize>);
+pub(super) struct Variables(Vec<(Arc<str>, Value)>);
 
-impl Labels {
-    /// Those who are seen come first, in an order that is drawn.
-    pub(super) fn drawn(playing: &Playing, me: usize, turn: usize, until: usize) -> Labels {
-        let mut others: Vec<usize> = (0..playing.seats.len()).filter(|seat| *seat != me).collect();
-        Chance::new(playing.seed, &[SHUFFLE, turn as u64 + 1, me as u64 + 1]).shuffle(&mut others);
-        let sees = &playing.score.turn(playing.played[turn].phase).sees;
-        let is_seen = |seat: &usize| match sees {
-            Sees::All => playing.said[..until].iter().any(|said| said.seat == *seat),
-            Sees::These(seen) => seen.iter().any(|seen| {
-                playing.of_phase(&seen.phase, turn, until).iter().any(|at| playing.said[*at].seat == *seat)
-            }),
-        };
-        others.sort_by_key(|seat| !is_seen(seat));
-        Labels(others)
+impl Variables {
+    pub(super) fn value(self) -> Value {
+        Value::from_object(self)
     }
 
-    fn place(&self, seat: usize) -> usize {
-        self.0.iter().position(|other| *other == seat).unwrap_or(usize::MAX)
+    /// All of it, and one thing more.
+    pub(super) fn with(&self, name: &str, value: Value) -> Value {
+        let mut all = self.clone();
+        all.0.push((name.into(), value));
+        all.value()
     }
+}
 
-    fn of(&self, seat: usize) -> String {
-        match u8::try_from(self.place(seat)) {
-            Ok(place) if place < 26 => char::from(b'A' + place).to_string(),
-            Ok(place) => format!("A{}", place - 25),
-            Err(_) => "you".to_owned(),
-        }
+impl Object for Variables {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let name = key.as_str()?;
+        self.0.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.clone())
     }
 }
 
@@ -136,9 +128,11 @@ impl Telling {
             until,
             news,
             tells_message: sees_message && !chair.knows_message && !shows(MESSAGE),
+            has_message: (sees_message || chair.knows_message) && !shows(MESSAGE),
             notes: chair.notes.clone(),
             candidates,
             problem: None,
+            shape: Kept::default(),
         }
     }
 
@@ -179,7 +173,7 @@ impl Telling {
             News::InPrompt => Vec::new(),
         };
         let heard = |at: &usize| playing.said[*at].seat != self.seat && !playing.said[*at].text.is_empty();
-        let seen: Vec<Value> = seen.into_iter().filter(heard).map(|at| playing.line(at, &view)).collect();
+        let seen: Vec<Value> = seen.into_iter().filter(heard).map(|at| playing.heard(at, &view)).collect();
         let message = self.tells_message.then(|| playing.settings.message.clone());
         let notes = self.notes.clone();
         templates.render("score_turn.j2", &context! { message, seen, notes, prompt => prompt.trim(), form })
@@ -188,41 +182,43 @@ impl Telling {
     /// The prompt of the score itself.
     pub(super) fn body(&self, playing: &Playing, view: &View) -> Result<String, Faulty> {
         let phase = playing.played[self.turn].phase;
-        let (part, more) = match &self.candidates {
-            None => (Part::Prompt(phase), Vec::new()),
-            Some(from) => {
-                let names: Vec<Value> = from.iter().map(|seat| playing.called(*seat, view).into()).collect();
-                (Part::Pick(phase), vec![("candidates", Value::from(names))])
+        let known = |part| playing.variables(part, view, playing.round_at(self.turn));
+        match &self.candidates {
+            None => {
+                let part = Part::Prompt(phase);
+                playing.score.write(&part, || known(&part).value())
             }
-        };
-        let variables = playing.variables(&part, view, playing.round_at(self.turn), more);
-        playing.score.write(&part, variables)
+            Some(from) => {
+                let part = Part::Pick(phase);
+                let from = || Value::from(playing.all_called(from, view));
+                playing.score.write(&part, || known(&part).with("candidates", from()))
+            }
+        }
+    }
+
+    /// The form of the reply that is asked for; `None` for plain text.
+    pub(super) fn shape(&self, playing: &Playing) -> Option<Arc<Shape>> {
+        self.shape.get(|| reply::shape(playing, self).map(Arc::new))
     }
 
     /// The form of the reply, in words.
-    pub(super) fn form(&self, playing: &Playing) -> Option<String> {
-        let shape = reply::shape(playing, self)?;
-        Some(reply::in_words(&shape))
+    fn form(&self, playing: &Playing) -> Option<String> {
+        self.shape(playing).map(|shape| reply::in_words(&shape))
     }
 
-    /// What it may see and was said lately, for those who are told everything anew.
+    /// What it may see and was said lately, for those who are told everything anew: their own words as well.
     pub(super) fn lately(&self, playing: &Playing, most: usize) -> Vec<Value> {
         let view = playing.view_at(Some(self.seat), self.turn, self.until);
-        let seen = playing.seen(&view);
-        let heard: Vec<usize> = seen.into_iter().filter(|at| !playing.said[*at].text.is_empty()).collect();
+        let seen: BTreeSet<usize> = playing.seen(&view).into_iter().collect();
+        let is_own = |at: usize| playing.said[at].seat == self.seat;
+        let mut heard = playing.in_sight(&view);
+        heard.retain(|at| !playing.said[*at].text.is_empty() && (is_own(*at) || seen.contains(at)));
         let from = heard.len().saturating_sub(most);
-        heard[from..].iter().map(|at| playing.line(*at, &view)).collect()
+        heard[from..].iter().map(|at| playing.heard(*at, &view)).collect()
     }
 
     pub(super) fn notes(&self) -> &[Arc<str>] {
         &self.notes
-    }
-
-    pub(super) fn sees_message(&self, playing: &Playing) -> bool {
-        match &playing.score.turn(playing.played[self.turn].phase).sees {
-            Sees::All => true,
-            Sees::These(seen) => seen.iter().any(|seen| *seen.phase == *MESSAGE),
-        }
     }
 }
 
@@ -240,10 +236,9 @@ impl Playing {
 
     /// The same of one that is over.
     fn last_of(&self, phase: usize, turn: usize, until: usize) -> Vec<usize> {
-        let before = &self.played[..turn.min(self.played.len())];
-        let Some(at) = before.iter().rposition(|instance| instance.phase == phase) else { return Vec::new() };
+        let Some(at) = self.played.last_before(turn, |instance| instance.phase == phase) else { return Vec::new() };
         let end = self.played.get(at + 1).map_or(until, |next| next.first).min(until);
-        let mut found: Vec<usize> = (before[at].first..end).collect();
+        let mut found: Vec<usize> = (self.played[at].first..end).collect();
         found.sort_by_key(|at| self.said[*at].seat);
         found
     }
@@ -264,9 +259,8 @@ impl Playing {
     /// All that a phase lets a seat see, its own words left out.
     pub(super) fn seen(&self, view: &View) -> Vec<usize> {
         let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
-        let own = |at: &usize| Some(self.said[*at].seat) != view.me;
         let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
-            Sees::All => (0..view.until).filter(own).collect(),
+            Sees::All => (0..view.until).filter(|at| self.is_shown(*at, view)).collect(),
             Sees::These(seen) => {
                 let seen = seen.iter().enumerate();
                 seen.flat_map(|(nth, seen)| self.some_of(instance.phase, nth, seen, view)).collect()
@@ -278,22 +272,38 @@ impl Playing {
         found
     }
 
+    /// All that was said in the phases that a phase sees, one's own words among it.
+    fn in_sight(&self, view: &View) -> Vec<usize> {
+        let Some(instance) = self.played.get(view.turn) else { return Vec::new() };
+        let mut found: Vec<usize> = match &self.score.turn(instance.phase).sees {
+            Sees::All => (0..view.until).collect(),
+            Sees::These(seen) => {
+                seen.iter().flat_map(|seen| self.of_phase(&seen.phase, view.turn, view.until)).collect()
+            }
+        };
+        if let Some(labels) = &view.labels {
+            found.sort_by_key(|at| (labels.place(self.said[*at].seat), *at));
+        }
+        found
+    }
+
     fn some_of(&self, phase: usize, nth: usize, seen: &Seen, view: &View) -> Vec<usize> {
         let mut found = self.of_phase(&seen.phase, view.turn, view.until);
-        found.retain(|at| Some(self.said[*at].seat) != view.me);
+        found.retain(|at| self.is_shown(*at, view));
         if seen.only_where.is_some() && !self.is_rehearsal {
             let part = Part::Where(phase, nth);
             let open = View { labels: None, ..view.clone() };
-            found.retain(|at| {
-                let variables =
-                    self.variables(&part, &open, self.round_at(view.turn), vec![("line", self.line(*at, &open))]);
-                self.score.holds(&part, variables).unwrap_or(true)
-            });
+            let known = self.variables(&part, &open, self.round_at(view.turn));
+            found.retain(|at| self.score.holds(&part, known.with("line", self.line(*at, &open))).unwrap_or(true));
         }
         let most = seen.at_most.map_or(usize::MAX, |most| most as usize);
         if found.len() > most {
-            if seen.drawn {
-                let of = self.played[..view.turn].iter().rposition(|of| self.score.turn(of.phase).name == seen.phase);
+            if self.is_rehearsal {
+                found.sort_by_key(|at| Reverse(self.length_of(*at)));
+                found.truncate(most);
+            } else if seen.drawn {
+                let is_it = |of: &Instance| self.score.turn(of.phase).name == seen.phase;
+                let of = self.played.last_before(view.turn, is_it);
                 let (of, me) = (of.map_or(0, |of| of as u64 + 1), view.me.map_or(0, |me| me as u64 + 1));
                 Chance::new(self.seed, &[FORWARD, of, me]).shuffle(&mut found);
                 found.truncate(most);
@@ -305,6 +315,18 @@ impl Playing {
         found
     }
 
+    /// Whether whoever looks may be shown this: nobody is shown their own words. In a rehearsal somebody else could
+    /// have been chosen to say them.
+    fn is_shown(&self, at: usize, view: &View) -> bool {
+        let said = &self.said[at];
+        Some(said.seat) != view.me || self.is_rehearsal && self.score.turn(self.played[said.turn].phase).is_picked()
+    }
+
+    fn length_of(&self, at: usize) -> u64 {
+        let said = &self.said[at];
+        estimate_tokens(&said.text) + estimate_tokens(&self.seats[said.seat].name)
+    }
+
     /// What is wrong with the conditions of what is seen.
     pub(super) fn try_where(&self, view: &View) -> Vec<Faulty> {
         let phase = self.played[view.turn].phase;
@@ -314,77 +336,12 @@ impl Playing {
             if seen.only_where.is_some() {
                 let part = Part::Where(phase, nth);
                 let lines = self.of_phase(&seen.phase, view.turn, view.until);
-                found.extend(lines.into_iter().find_map(|at| {
-                    let more = vec![("line", self.line(at, &open))];
-                    self.score.holds(&part, self.variables(&part, &open, self.round_at(view.turn), more)).err()
-                }));
+                let known = self.variables(&part, &open, self.round_at(view.turn));
+                let fault = |at| self.score.holds(&part, known.with("line", self.line(at, &open))).err();
+                found.extend(lines.into_iter().find_map(fault));
             }
         }
         found
-    }
-
-    /// What a seat is called by whoever looks.
-    pub(super) fn called(&self, seat: usize, view: &View) -> String {
-        match &view.labels {
-            Some(labels) => labels.of(seat),
-            None => self.seats[seat].name.to_string(),
-        }
-    }
-
-    /// Something that was said, as templates know it.
-    pub(super) fn line(&self, at: usize, view: &View) -> Value {
-        let said = &self.said[at];
-        let fields = self.shown(said, view);
-        let mut of = vec![
-            ("name", Value::from(self.called(said.seat, view))),
-            ("text", Value::from(self.text(at, &fields, view))),
-            ("to", said.to.map_or(Value::from(()), |to| self.called(to, view).into())),
-        ];
-        // The only one of a role is known by it.
-        if view.labels.is_none() {
-            of.push(("role", Value::from(self.seats[said.seat].role.clone())));
-        }
-        of.push(("reply", fields.unwrap_or_else(|| Value::from(()))));
-        Value::from_pairs(of)
-    }
-
-    /// A reply with everybody called as whoever looks calls them.
-    fn shown(&self, said: &Said, view: &View) -> Option<Value> {
-        let reply = said.reply.as_ref()?;
-        match view.labels {
-            None => Some(values::value(reply)),
-            Some(_) => Some(values::value(&self.relabelled(reply, view))),
-        }
-    }
-
-    fn relabelled(&self, reply: &Json, view: &View) -> Json {
-        match reply {
-            Json::String(text) => match self.seat_named(text) {
-                Some(seat) => self.called(seat, view).into(),
-                None => reply.clone(),
-            },
-            Json::Array(items) => Json::Array(items.iter().map(|item| self.relabelled(item, view)).collect()),
-            Json::Object(fields) => {
-                let field = |(name, field): (&String, &Json)| (name.clone(), self.relabelled(field, view));
-                Json::Object(fields.iter().map(field).collect())
-            }
-            Json::Null | Json::Bool(_) | Json::Number(_) => reply.clone(),
-        }
-    }
-
-    /// The words of a line. Where names are letters, a line that was made of a reply is made anew.
-    fn text(&self, at: usize, fields: &Option<Value>, view: &View) -> Arc<str> {
-        let said = &self.said[at];
-        let instance = self.played.iter().rfind(|instance| instance.first <= at);
-        match (&view.labels, fields, instance) {
-            (Some(_), Some(_), Some(instance)) if !said.text.is_empty() => {
-                let reply = said.reply.as_ref().map(|reply| self.relabelled(reply, view)).unwrap_or_default();
-                let turn = self.played.iter().rposition(|other| other.first <= at).unwrap_or(0);
-                let view = View { me: Some(said.seat), turn, until: instance.first, labels: view.labels.clone() };
-                reply::line(self, instance.phase, &view, &reply).unwrap_or_default().into()
-            }
-            _ => said.text.clone(),
-        }
     }
 
     /// The round of the innermost repeat around a phase that was begun, and how many it has at most.
@@ -395,48 +352,39 @@ impl Playing {
     }
 
     /// The variables that a part of the score uses.
-    pub(super) fn variables(
-        &self,
-        part: &Part,
-        view: &View,
-        round: Option<(u32, u32)>,
-        more: Vec<(&'static str, Value)>,
-    ) -> Value {
-        let mut variables: Vec<(Arc<str>, Value)> =
-            more.into_iter().map(|(name, value)| (Arc::from(name), value)).collect();
+    pub(super) fn variables(&self, part: &Part, view: &View, round: Option<(u32, u32)>) -> Variables {
+        let mut variables = Vec::new();
         for name in self.score.uses(part) {
             let value = match &**name {
                 MESSAGE => Some(self.settings.message.clone().into()),
-                "me" => view.me.map(|me| self.seat_value(me)),
+                "me" => view.me.map(|me| self.seat_value(me, view)),
                 "round" => Some(round.map_or(1, |(round, _)| round).into()),
                 "last_round" => Some(round.is_none_or(|(round, most)| round == most).into()),
                 "seen" => {
                     let seen = self.seen(view).into_iter().filter(|at| !self.said[*at].text.is_empty());
                     Some(seen.map(|at| self.line(at, view)).collect::<Vec<Value>>().into())
                 }
-                "seats" => view.labels.is_none().then(|| self.by_role(view)),
+                "seats" => view.labels.is_none().then(|| self.by_role()),
                 name => self.named_value(name, view),
             };
             variables.extend(value.map(|value| (name.clone(), value)));
         }
-        Value::from_pairs(variables)
+        Variables(variables)
     }
 
-    fn seat_value(&self, seat: usize) -> Value {
-        let chair = &self.seats[seat];
-        let number = self.seats[..=seat].iter().filter(|other| other.role == chair.role).count();
-        Value::from_pairs([
-            ("name", Value::from(chair.name.clone())),
-            ("role", Value::from(chair.role.clone())),
-            ("number", Value::from(number)),
-        ])
+    /// Who a seat is in its role. It is told once, before anything is played.
+    pub(super) fn persona(&self, seat: usize) -> Result<Option<String>, Faulty> {
+        let is_of = |role: &Role| role.name == self.seats[seat].role && role.persona.is_some();
+        let Some(role) = self.settings.score.roles.iter().position(is_of) else { return Ok(None) };
+        let (part, view) = (Part::Persona(role), View { me: Some(seat), turn: 0, until: 0, labels: None });
+        let written = self.score.write(&part, || self.variables(&part, &view, None).value())?;
+        Ok(Some(written.trim().to_owned()).filter(|written| !written.is_empty()))
     }
 
     /// The names of the seats, by role.
-    fn by_role(&self, view: &View) -> Value {
+    fn by_role(&self) -> Value {
         let roles = self.settings.score.roles.iter().map(|role| {
-            let seats = self.seats.iter().enumerate().filter(|(_, chair)| chair.role == role.name);
-            let names: Vec<Value> = seats.map(|(seat, _)| self.called(seat, view).into()).collect();
+            let names: Vec<Value> = self.of_role(&role.name).map(|(_, chair)| chair.name.clone().into()).collect();
             (Value::from(role.name.clone()), Value::from(names))
         });
         Value::from_pairs(roles)

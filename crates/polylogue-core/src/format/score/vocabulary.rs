@@ -17,7 +17,7 @@ pub mod reason {
     /// So many seats of a role failed a phase that fewer are left than the role has at least.
     pub const TOO_FEW: Reason = Reason::new("too_few", Ending::BrokenOff);
     /// An expression of the score could not be worked out.
-    pub const BAD_SCORE: Reason = Reason::new("bad_score", Ending::Complete);
+    pub const BAD_SCORE: Reason = Reason::new("bad_score", Ending::GivenUp);
 }
 
 pub(super) const VOCABULARY: Vocabulary = Vocabulary {

@@ -116,15 +116,13 @@ fn rounded(number: f64) -> f64 {
     (number * 1e6).round() / 1e6
 }
 
-/// The replies of a seat, or of a role.
+/// The replies of a seat, or of a role by its name.
 fn by(replies: Value, whom: Value) -> Result<Value, Error> {
-    let name = match whom.as_str() {
-        Some(name) => name.to_owned(),
-        None => whom.get_attr("name")?.to_string(),
+    let (name, of): (String, &[&str]) = match whom.as_str() {
+        Some(name) => (name.to_owned(), &["name", "role"]),
+        None => (whom.get_attr("name")?.to_string(), &["name"]),
     };
-    let is_theirs = |reply: &Value| -> bool {
-        ["name", "role"].iter().any(|of| reply.get_attr(of).is_ok_and(|of| of.as_str() == Some(&name)))
-    };
+    let is_theirs = |reply: &Value| of.iter().any(|of| reply.get_attr(of).is_ok_and(|of| of.as_str() == Some(&name)));
     Ok(replies.try_iter()?.filter(is_theirs).collect::<Vec<Value>>().into())
 }
 

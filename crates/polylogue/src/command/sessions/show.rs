@@ -6,7 +6,7 @@ use polylogue_core::{
     Conversation,
     id::{LineId, Seq, SessionId},
     line::Line,
-    projection::{Costs, Status, request_at, request_behind},
+    projection::{AgentCosts, Costs, Status, request_at, request_behind},
     text::reply::Shape,
 };
 use serde_json::json;
@@ -70,24 +70,28 @@ fn print_line(line: &Line, conversation: &Conversation, style: Style) {
 
 fn print_costs(conversation: &Conversation, status: Status, style: Style) {
     let costs = Costs::of(conversation);
-    for (agent, cost) in &costs.by_agent {
-        let usd = cost.estimated_usd.map_or("price unknown".to_owned(), |usd| usd.to_string());
-        if style.is_rich() && style.width() < WIDE {
-            let tokens =
-                format!("{} in ({} cached), {} out", cost.input_tokens, cost.cached_tokens, cost.output_tokens);
-            output::line(format!("{}: {}, {tokens}, {usd}", agent.as_str(), calls(cost.calls)));
-            continue;
-        }
-        output::line(format!(
-            "{:<16} {:>10}  {:>9} in  {:>9} cached  {:>9} out  {usd}",
-            agent.as_str(),
-            calls(cost.calls),
-            cost.input_tokens,
-            cost.cached_tokens,
-            cost.output_tokens
-        ));
+    costs.by_agent.iter().for_each(|(agent, cost)| print_cost(agent.as_str(), cost, style));
+    if !costs.by_phase.is_empty() {
+        output::line("");
+        costs.by_phase.iter().for_each(|(phase, cost)| print_cost(phase, cost, style));
     }
     output::line(style.bold(&format!("{} · {}", state(conversation, status), costs_in_words(&costs))));
+}
+
+/// What an agent or a phase came to.
+fn print_cost(name: &str, cost: &AgentCosts, style: Style) {
+    let usd = cost.estimated_usd.map_or("price unknown".to_owned(), |usd| usd.to_string());
+    if style.is_rich() && style.width() < WIDE {
+        let tokens = format!("{} in ({} cached), {} out", cost.input_tokens, cost.cached_tokens, cost.output_tokens);
+        return output::line(format!("{name}: {}, {tokens}, {usd}", calls(cost.calls)));
+    }
+    output::line(format!(
+        "{name:<16} {:>10}  {:>9} in  {:>9} cached  {:>9} out  {usd}",
+        calls(cost.calls),
+        cost.input_tokens,
+        cost.cached_tokens,
+        cost.output_tokens
+    ));
 }
 
 /// What a request is shown for.

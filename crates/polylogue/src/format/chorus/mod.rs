@@ -5,7 +5,7 @@ mod osc;
 mod setup;
 mod view;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
@@ -33,7 +33,7 @@ use self::{
     setup::{Seat, Wish},
     view::Lanes,
 };
-use super::{Format, keepsake::Keepsakes};
+use super::{Format, Left, keepsake::Keepsakes};
 use crate::{
     args::Common,
     config::Config,
@@ -148,7 +148,7 @@ impl Format for Chorus {
     }
 
     /// Several speak at once.
-    fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
+    fn view(&self, _: Option<Left>) -> Box<dyn View> {
         Box::new(Lanes::new())
     }
 

@@ -3,7 +3,7 @@
 mod setup;
 mod view;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use async_trait::async_trait;
 use polylogue_core::{
@@ -21,7 +21,7 @@ use polylogue_server::{
 use serde_json::{Value, json};
 
 use self::view::Turns;
-use super::Format;
+use super::{Format, Left};
 use crate::{
     agents,
     args::Common,
@@ -234,7 +234,7 @@ impl Format for Discussion {
         }
     }
 
-    fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
+    fn view(&self, _: Option<Left>) -> Box<dyn View> {
         Box::new(Turns::new())
     }
 }

@@ -4,6 +4,7 @@ mod beats;
 mod character;
 mod fields;
 mod file;
+mod folders;
 mod memory;
 mod outputs;
 mod parts;
@@ -30,7 +31,7 @@ use polylogue_core::{
     },
     id::Seq,
     line::Line,
-    setup::{FormatSetup, Note},
+    setup::Note,
     text::language::Language,
 };
 use polylogue_runtime::{
@@ -46,7 +47,7 @@ use self::{
     setup::{Origin, Wish},
     source::{Folder, Given},
 };
-use super::{Format, Step, keepsake::Keepsakes};
+use super::{Format, Left, Step, keepsake::Keepsakes};
 use crate::{
     args::Common,
     config::Config,
@@ -125,13 +126,13 @@ impl Format for Scene {
         Some(scene)
     }
 
-    fn view(&self, output: Option<PathBuf>) -> Box<dyn View> {
-        Box::new(view::Scene::new(output))
+    fn view(&self, left: Option<Left>) -> Box<dyn View> {
+        Box::new(view::Scene::new(left))
     }
 
-    fn output(&self, format: &FormatSetup, config: &Config) -> Option<PathBuf> {
-        let settings = format.settings::<Settings>()?;
-        Some(outputs::folder(&config.scene.out, &settings.name))
+    fn left(&self, config: &Config) -> Option<Left> {
+        let out = config.scene.out.clone();
+        Some(Box::new(move |conversation| outputs::left(&out, conversation)))
     }
 
     fn listeners(

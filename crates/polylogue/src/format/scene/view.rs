@@ -2,10 +2,7 @@
 //!
 //! For a person it is set as a play; for a file or another program each line has the transcript's form.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use polylogue_core::{
     Conversation, Event, Record,
@@ -17,6 +14,7 @@ use polylogue_core::{
 
 use super::player::Player;
 use crate::{
+    format::Left,
     output,
     view::{StatusLine, Style, View, clips_in_words, costs_in_words, opening},
 };
@@ -28,8 +26,8 @@ pub(super) struct Scene {
     style: Style,
     /// Who is thinking.
     status: StatusLine,
-    /// Where the files of the scene are.
-    folder: Option<PathBuf>,
+    /// Where the files of the scene are, when it has left them.
+    left: Option<Left>,
     shown_lines: usize,
     /// Lines that will be cut off, in a replay: they are shown as far as they were heard.
     foreseen: BTreeMap<LineId, Line>,
@@ -47,12 +45,12 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(folder: Option<PathBuf>) -> Scene {
+    pub(super) fn new(left: Option<Left>) -> Scene {
         let (style, status) = (Style::of_stdout(), StatusLine::new());
         Scene {
             style,
             status,
-            folder,
+            left,
             shown_lines: 0,
             foreseen: BTreeMap::new(),
             announced: None,
@@ -282,7 +280,7 @@ impl View for Scene {
         let beats = beats_over(conversation);
         let costs = costs_in_words(&Costs::of(conversation));
         output::line(self.style.remark(&format!("{state} · {beats} beats · {costs}")));
-        let folder = self.folder.as_ref().filter(|_| stage.ended().is_some());
+        let folder = self.left.as_ref().and_then(|left| left(conversation));
         let transcript = folder.map(|folder| format!(" · {}", folder.join("transcript.txt").display()));
         let place = format!("session {}{}", self.style.session(stage.setup().id), transcript.unwrap_or_default());
         output::line(self.style.remark(&place));

@@ -4,7 +4,7 @@ mod library;
 mod setup;
 mod view;
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{collections::BTreeMap, process::ExitCode, sync::Arc};
 
 use async_trait::async_trait;
 use polylogue_core::{
@@ -21,7 +21,7 @@ use polylogue_server::{Code, Refusal, Request, format::score::ScoreRequest};
 use serde_json::{Value, json};
 
 use self::setup::Wish;
-use super::Format;
+use super::{Format, Left};
 use crate::{
     args::Common,
     config::Config,
@@ -34,6 +34,9 @@ use crate::{
     view::{Style, View},
     words,
 };
+
+/// A score to begin with.
+const BLANK: &str = include_str!("new.yaml");
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -185,7 +188,7 @@ fn new(name: &str, config: &Config) -> Result<(), Failure> {
     }
     let cannot = |error: std::io::Error| Failure::config(format!("{} cannot be written: {error}", path.display()));
     std::fs::create_dir_all(&folder).map_err(cannot)?;
-    let text = include_str!("new.yaml").replace("NAME", name);
+    let text = BLANK.replace("NAME", name);
     std::fs::write(&path, text).map_err(cannot)?;
     output::line(format!("{}: polylogue play {name} \"…\" --dry-run", path.display()));
     Ok(())
@@ -228,14 +231,38 @@ fn bound(setup: &Setup) -> Result<Bound, Failure> {
     Ok(Bound::of(settings, &setup.cast)?)
 }
 
-/// Which limit is below what it can come to.
+/// What is to be known where a limit is below what it can come to.
 fn short(bound: &Bound, limits: &Limits) -> Option<String> {
-    let tokens = (bound.tokens > limits.max_tokens)
-        .then(|| format!("max_tokens = {} is below the {} tokens", limits.max_tokens, grouped(bound.tokens)));
-    let cost = bound.cost.filter(|cost| *cost > limits.max_usd);
-    let cost = cost.map(|cost| format!("max_usd = {} is below the {cost}", limits.max_usd));
-    let short: Vec<String> = tokens.into_iter().chain(cost).collect();
-    (!short.is_empty()).then(|| format!("{} that it can come to: it may end there", short.join(", and ")))
+    let tokens = (bound.tokens > limits.max_tokens).then(|| Short {
+        most: format!("{} tokens", grouped(bound.tokens)),
+        limit: format!("{} tokens", grouped(limits.max_tokens)),
+        enough: format!("max_tokens = {}", bound.tokens),
+    });
+    let cost = bound.cost.filter(|cost| *cost > limits.max_usd).map(|cost| Short {
+        most: cost.to_string(),
+        limit: limits.max_usd.to_string(),
+        // Whole cents, and not less.
+        enough: format!("max_usd = {:.2}", (cost.usd() * 100.0).ceil() / 100.0),
+    });
+    let short: Vec<Short> = tokens.into_iter().chain(cost).collect();
+    let joined = |of: fn(&Short) -> &str| short.iter().map(of).collect::<Vec<_>>().join(" and ");
+    (!short.is_empty()).then(|| {
+        format!(
+            "At the very most this comes to {}; [limits] ends it at {}. Most runs stay far below, and one that is ended \
+             can be resumed. {} would leave room for all of it.",
+            joined(|short| &short.most),
+            joined(|short| &short.limit),
+            joined(|short| &short.enough),
+        )
+    })
+}
+
+/// A limit that is below what a score can come to, in words.
+struct Short {
+    most: String,
+    limit: String,
+    /// The setting that would be enough.
+    enough: String,
 }
 
 /// What would be played, and what it can come to.
@@ -255,11 +282,9 @@ fn tell(common: &Common, setup: &Setup, bound: &Bound) {
     }
     let style = Style::of_stdout();
     output::line(format!("{}: {}\n", style.bold(&settings.score.name), settings.score.about.trim()));
-    for seat in &settings.seats {
-        let agent = setup.cast.agents().iter().find(|agent| agent.name.as_str() == &*seat.name);
-        let model = agent.map_or_else(|| "a person".to_owned(), |agent| agent.model.to_string());
-        let role = if seat.role == seat.name { String::new() } else { format!("{} ", seat.role) };
-        output::line(format!("  {role}{} ({model})", seat.name));
+    for (seat, agent) in view::seats(settings, &setup.cast) {
+        let model = agent.map_or_else(|| "a person".to_owned(), |agent| agent.model.shown());
+        output::line(format!("  {seat} ({model})"));
     }
     output::line("");
     view::phases(settings).into_iter().for_each(output::line);
@@ -284,7 +309,7 @@ impl Format for Scored {
         Settings::NAME
     }
 
-    fn view(&self, _: Option<PathBuf>) -> Box<dyn View> {
+    fn view(&self, _: Option<Left>) -> Box<dyn View> {
         Box::new(view::Phases::new())
     }
 
@@ -295,13 +320,14 @@ impl Format for Scored {
         }
     }
 
-    /// The scores that can be played here, as they are written.
-    fn offers(&self, house: &ThisHouse) -> Vec<Value> {
-        let offer = |listed: library::Listed| {
+    /// The scores that can be played here, as they are written, and what one begins to write.
+    fn offer(&self, house: &ThisHouse) -> Option<Value> {
+        let offered = |listed: library::Listed| {
             let score = listed.score.ok()?;
             Some(json!({"name": listed.name, "isOwn": listed.path.is_some(), "score": score, "text": listed.text}))
         };
-        library::all(&house.config).into_iter().filter_map(offer).collect()
+        let scores: Vec<Value> = library::all(&house.config).into_iter().filter_map(offered).collect();
+        Some(json!({"scores": scores, "blank": BLANK, "allowSent": house.config.scores.allow_sent}))
     }
 
     async fn setup(&self, request: Request, house: &ThisHouse) -> Result<Setup, Refusal> {

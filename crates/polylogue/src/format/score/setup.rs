@@ -98,6 +98,8 @@ impl Casting<'_> {
         for name in &role.default {
             match self.agent(name) {
                 Ok(agent) => found.push(agent),
+                // Whoever set one up means this one, and no other in its place.
+                Err(problem) if self.config.agents.contains_key(&**name) => return Err(problem),
                 Err(problem) => first_problem = first_problem.or(Some(problem)),
             }
         }

@@ -2,11 +2,15 @@
 
 use polylogue_core::{
     Conversation, Event, Record,
-    format::score::{Decision, Phase, Settings, Who},
+    format::score::{Decision, Phase, Seat, Settings, Who},
     id::AskId,
+    setup::{Agent, Cast},
 };
 
-use crate::view::{Terminal, View};
+use crate::{
+    agents,
+    view::{Style, Terminal, View, opening},
+};
 
 pub(super) struct Phases {
     terminal: Terminal,
@@ -26,7 +30,12 @@ impl Phases {
 
 impl View for Phases {
     fn tell(&mut self, conversation: &Conversation) {
-        self.terminal.tell(conversation);
+        let setup = conversation.stage().setup();
+        let Some(settings) = setup.format.settings::<Settings>() else { return };
+        let what = |agent: &Agent| agents::introduced(&agent.model);
+        let players = seats(settings, &setup.cast).into_iter();
+        let players = players.map(|(name, agent)| (name, agent.map_or_else(|| "a person".to_owned(), what)));
+        opening::tell_players(conversation, Style::of_stdout(), players.collect());
     }
 
     fn open(&mut self, conversation: &Conversation) {
@@ -74,6 +83,16 @@ impl View for Phases {
     fn close(&mut self, conversation: &Conversation) {
         self.terminal.close(conversation);
     }
+}
+
+/// The seats, each called with its role; a person has no agent.
+pub(super) fn seats<'a>(settings: &Settings, cast: &'a Cast) -> Vec<(String, Option<&'a Agent>)> {
+    let seat = |Seat { name, role }: &Seat| {
+        // The only one of a role is called as the role.
+        let called = if role == name { name.to_string() } else { format!("{role} {name}") };
+        (called, cast.agents().iter().find(|agent| agent.name.as_str() == &**name))
+    };
+    settings.seats.iter().map(seat).collect()
 }
 
 /// The phases as they would be played, a line each, with what is around them further to the left.

@@ -129,6 +129,11 @@ impl Reader {
         let status = child.wait().unwrap();
         let printed = self.read("reader/out");
         assert!(status.success(), "{status}: {script}\n{printed}");
+        // What a program prints for programs is an answer too.
+        let objects: String =
+            printed.lines().filter(|line| line.starts_with('{')).map(|line| format!("{line}\n")).collect();
+        let answers = format!("{}{objects}", self.read("reader/answers"));
+        self.write("reader/answers", &answers);
         printed
     }
 

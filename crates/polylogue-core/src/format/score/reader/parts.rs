@@ -181,12 +181,16 @@ impl Reader {
         if node.content == Content::Nothing {
             return role;
         }
+        let name = key.name.clone();
         for (key, node) in self.fields(node, "a role", &ROLE) {
             match &*key.name {
                 "seats" => (role.least, role.most) = self.seats(node),
                 "default" => role.default = self.texts(node, "`default`"),
                 "person" => role.is_person = self.yes(node, "`person`"),
-                "persona" => role.persona = self.text(node, "`persona`"),
+                "persona" => {
+                    self.place(format!("`persona` of the role `{name}`"), node.line);
+                    role.persona = self.text(node, "`persona`");
+                }
                 _ => {}
             }
         }
@@ -292,7 +296,10 @@ impl Reader {
                 self.wrong(node.line, "a repeat needs `at_most`: nothing goes on for ever");
                 Times::Number(1)
             }
-            Some(times) => self.times(times),
+            Some(times) => {
+                self.place(format!("at_most {nth}"), times.line);
+                self.times(times)
+            }
         };
         let until = of("until").and_then(|node| {
             let until = self.text(node, "`until`");

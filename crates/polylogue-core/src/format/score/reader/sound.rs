@@ -5,19 +5,17 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     super::{
         Seat, Settings,
-        bound::{Bound, NoBound},
-        compiled::{Compiled, Faulty, Part},
+        bound::Bound,
+        compiled::{self, Compiled, Faulty, Part},
         language::{Form, MESSAGE, Of, Phase, Score, Seen, Sees, Times, Turn, Who},
+        rehearsal::NoBound,
     },
-    Places, Problem, meant,
+    Places, Problem, kinds, meant, names,
 };
 use crate::{
     money::Price,
     setup::{Agent, Cast, Sampling},
 };
-
-/// What is there for every template.
-const ALWAYS: [&str; 5] = [MESSAGE, "round", "last_round", "seats", "loop"];
 
 /// How many asks a score comes to at most, and how often its repeats go round, as far as that is too much.
 pub(in super::super) fn check_times(score: &Score, times: impl Fn(&Times) -> u32) -> Vec<String> {
@@ -64,7 +62,8 @@ fn asks_of(
 
 /// Everything that is wrong. It is only rehearsed where nothing else is.
 pub(super) fn problems(score: &Score, places: &Places, is_good: bool) -> Vec<Problem> {
-    let mut check = Check { score, places, problems: Vec::new(), before: Vec::new(), open: BTreeSet::new() };
+    let mut check =
+        Check { score, places, problems: Vec::new(), before: Vec::new(), open: BTreeSet::new(), repeats: 0 };
     check.names();
     check.phases(&score.phases, &mut Vec::new());
     let (seats, most) = (score.roles.iter().map(|role| role.most as usize).sum::<usize>(), Score::MAX_SEATS);
@@ -80,7 +79,9 @@ pub(super) fn problems(score: &Score, places: &Places, is_good: bool) -> Vec<Pro
     for Faulty { part, line, problem } in &faulty {
         check.wrong_in(&at(part), *line, problem.clone());
     }
-    check.variables(&compiled);
+    check.names_used(&compiled);
+    check.blind_lines(&compiled);
+    check.blind_personas(&compiled);
     if is_good && check.problems.is_empty() {
         check.rehearse(false);
         check.rehearse(true);
@@ -99,6 +100,7 @@ fn called(score: &Score, compiled: &Compiled, part: &Part) -> String {
         Part::Where(phase, _) => of("where", phase),
         Part::Until(nth) => format!("until {nth}"),
         Part::Result(at) => format!("the result `{}`", score.results[*at].name),
+        Part::Persona(at) => format!("`persona` of the role `{}`", score.roles[*at].name),
     }
 }
 
@@ -110,6 +112,8 @@ struct Check<'a> {
     before: Vec<Arc<str>>,
     /// What a role was shown by name: the role and the phase.
     open: BTreeSet<(Arc<str>, Arc<str>)>,
+    /// Repeats that were looked at.
+    repeats: usize,
 }
 
 impl Check<'_> {
@@ -148,6 +152,8 @@ impl Check<'_> {
             match phase {
                 Phase::Turn(turn) => self.turn(turn, around),
                 Phase::Repeat(repeat) => {
+                    let nth = self.repeats;
+                    self.repeats += 1;
                     let mut within = Vec::new();
                     collect(&repeat.phases, &mut within);
                     let length = around.len();
@@ -160,7 +166,8 @@ impl Check<'_> {
                         let is_number =
                             self.score.settings.iter().any(|setting| setting.name == *name && setting.default.is_u64());
                         if !is_number {
-                            self.wrong("", format!("`at_most` is a number or a setting that is one: `{name}` is none"));
+                            let problem = format!("`at_most` is a number or a setting that is one: `{name}` is none");
+                            self.wrong(&format!("at_most {nth}"), problem);
                         }
                     }
                 }
@@ -231,6 +238,13 @@ impl Check<'_> {
             self.seen(turn, seen, around);
         }
         if turn.blind {
+            if has_person {
+                let at = at("blind");
+                self.wrong(
+                    &at,
+                    "a person sees the names of the others: leave `blind` out, or give the phase to agents",
+                );
+            }
             self.blind(turn, &roles);
         }
         for field in &turn.reply {
@@ -281,6 +295,27 @@ impl Check<'_> {
         }
     }
 
+    /// A line is made anew with letters, for each who sees it. What others said is not made anew with it.
+    fn blind_lines(&mut self, compiled: &Compiled) {
+        for blind in compiled.turns().iter().filter(|turn| turn.blind) {
+            for (at, turn) in compiled.turns().iter().enumerate() {
+                let is_seen = match &blind.sees {
+                    Sees::All => true,
+                    Sees::These(seen) => seen.iter().any(|seen| seen.phase == turn.name),
+                };
+                let part = Part::Line(at);
+                let used =
+                    compiled.uses(&part).iter().find(|name| compiled.phase(name).is_some() || ***name == *"seats");
+                if let Some(used) = used.filter(|_| is_seen) {
+                    let (at, blind) = (called(self.score, compiled, &part), &blind.name);
+                    let problem =
+                        format!("`{blind}` sees this line blind, so it cannot show `{used}`: make it of `reply`");
+                    self.wrong(&at, problem);
+                }
+            }
+        }
+    }
+
     fn form(&mut self, turn: &Turn, form: &Form, around: &[Arc<str>]) {
         match form {
             Form::OneOf(Of::Phase(phase)) | Form::Order(Of::Phase(phase)) => {
@@ -291,33 +326,25 @@ impl Check<'_> {
         }
     }
 
-    /// Every variable is one that there is.
-    fn variables(&mut self, compiled: &Compiled) {
-        let mut parts: Vec<Part> = Vec::new();
-        for (at, turn) in compiled.turns().iter().enumerate() {
-            parts.extend([Part::Prompt(at), Part::Line(at), Part::Pick(at)]);
-            parts.extend((0..turn.who.len()).map(|nth| Part::If(at, nth)));
-            parts.extend((0..turn.sees.these().len()).map(|nth| Part::Where(at, nth)));
+    /// Every name in a template is one that there is.
+    fn names_used(&mut self, compiled: &Compiled) {
+        for (part, template) in compiled.templates() {
+            let known = kinds::known(self.score, compiled, part);
+            for (line, problem) in names::problems(template, compiled::syntax(), known) {
+                self.wrong_in(&called(self.score, compiled, part), line, problem);
+            }
         }
-        parts.extend((0..compiled.loops()).map(Part::Until));
-        parts.extend((0..self.score.results.len()).map(Part::Result));
-        for part in parts {
-            let more: &[&str] = match &part {
-                Part::Prompt(_) => &["me", "seen"],
-                Part::Line(_) => &["me", "reply"],
-                Part::If(..) => &["me"],
-                Part::Pick(_) => &["me", "seen", "candidates"],
-                Part::Where(..) => &["me", "line"],
-                Part::Until(_) | Part::Result(_) => &[],
-            };
-            let known: Vec<&str> = ALWAYS.iter().chain(more).copied().collect();
-            for name in compiled.uses(&part) {
-                let is_setting = self.score.settings.iter().any(|setting| setting.name == *name);
-                if !known.contains(&&**name) && !is_setting && compiled.phase(name).is_none() && **name != *"range" {
-                    let settings = self.score.settings.iter().map(|setting| &*setting.name);
-                    let phases = compiled.turns().iter().map(|turn| &*turn.name);
-                    let meant = meant(name, known.iter().copied().chain(settings).chain(phases));
-                    self.wrong(&called(self.score, compiled, &part), format!("there is no `{name}`{meant}"));
+    }
+
+    /// Who somebody is says nobody's name to those who are to know none.
+    fn blind_personas(&mut self, compiled: &Compiled) {
+        for blind in compiled.turns().iter().filter(|turn| turn.blind) {
+            let roles: Vec<&Arc<str>> = blind.who.iter().flat_map(Who::roles).collect();
+            for (at, _) in self.score.roles.iter().enumerate().filter(|(_, role)| roles.contains(&&role.name)) {
+                let part = Part::Persona(at);
+                if compiled.uses(&part).iter().any(|name| **name == *"seats") {
+                    let problem = format!("`{}` is blind, and `seats` would tell names: leave it out", blind.name);
+                    self.wrong(&called(self.score, compiled, &part), problem);
                 }
             }
         }
