@@ -199,9 +199,9 @@ impl Hub {
         let owned: HashSet<SessionId> = owned.iter().map(|owned| owned.session).collect();
         let mut are_told = true;
         for session in running.into_iter().filter(|session| !owned.contains(session)) {
-            let commands = inner.claims.commands(session);
-            let told = commands.map_or(Ok(()), |commands| commands.try_send(Command::LookUp));
-            are_told &= !matches!(told, Err(TrySendError::Full(_)));
+            if let Some(commands) = inner.claims.commands(session) {
+                are_told &= !matches!(commands.try_send(Command::LookUp), Err(TrySendError::Full(_)));
+            }
         }
         // Whoever has lost a session has been told, and hears that before anything else.
         if let Some(checked_in) = checked_in.filter(|_| are_told) {
