@@ -132,6 +132,7 @@ pages! {
     scripts: "docs/scripts.md",
     server: "docs/server.md",
     speech: "docs/speech.md",
+    testing: "docs/testing.md",
 }
 
 /// What an example says at its head is how it is run.

@@ -17,29 +17,33 @@ pub(crate) struct Server {
     log: Option<JoinHandle<Vec<String>>>,
 }
 
+/// The address that a server says, which is not all that it says.
+fn where_it_listens(mut lines: impl Iterator<Item = String>) -> SocketAddr {
+    let address = |line: String| {
+        let (_, rest) = line.split_once("listens on http://")?;
+        rest.split(' ').next()?.parse().ok()
+    };
+    lines.find_map(address).expect("it listens")
+}
+
 impl Server {
     /// Starts one in the folder, on a port that is free, and waits until it listens.
     pub(crate) fn start(folder: &Folder, args: &[&str]) -> Server {
         let mut command = folder.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let at = lines.find_map(|line| {
-            let (_, rest) = line.split_once("listens on http://")?;
-            rest.split(' ').next()?.parse().ok()
-        });
+        let at = where_it_listens(&mut lines);
         // Whoever writes to a pipe that nobody reads stands still.
         let log = Some(thread::spawn(move || lines.collect()));
-        Server { child, at: at.expect("it listens"), log }
+        Server { child, at, log }
     }
 
     /// One whose standard error is closed as soon as it has said where it listens.
     pub(crate) fn start_unread(folder: &Folder) -> Server {
         let mut command = folder.command(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let (_, rest) = line.split_once("listens on http://").expect("it listens");
-        let at = rest.split(' ').next().unwrap().parse().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let at = where_it_listens(lines);
         Server { child, at, log: None }
     }
 

@@ -128,16 +128,21 @@ export function played(story: Story): string[] {
   return story.agents.map(({ name }) => name).filter((name) => personOf(story, name) !== undefined);
 }
 
-/** Whose turn it is in the beat that is played: those who have not had it yet. */
-export function due(story: Story, { now, beats }: Scene = sceneOf(story)): string[] {
+/** Those who have a place in the beat that is played and of whom nothing has come yet. */
+export function pending(story: Story, { now, beats }: Scene = sceneOf(story)): string[] {
   const { initialSpeaker } = settingsOf(story);
   const beat = beats[now];
   if (story.ended || !beat) return [];
   const asked = now === 0 && initialSpeaker !== undefined ? [initialSpeaker] : story.agents.map(({ name }) => name);
   const spoke = story.lines.flatMap(({ ask }) => (ask?.turn === now && ask.purpose === "act" ? [ask.agent] : []));
   const gone = [...beat.silent, ...beat.passedOver].map(({ who }) => who);
-  const done = new Set([...spoke, ...beat.heard, ...gone, ...beat.waited]);
+  const done = new Set([...spoke, ...gone, ...beat.waited]);
   return asked.filter((name) => !done.has(name));
+}
+
+/** Whose turn it is: a person who has spoken has had theirs, before there is a line of it. */
+export function due(story: Story, scene: Scene = sceneOf(story)): string[] {
+  return pending(story, scene).filter((name) => !scene.beats[scene.now]!.heard.includes(name));
 }
 
 /** Of those, the ones whom people play. */

@@ -2,7 +2,7 @@
 // into. Who watches is shown their beginning until they are settled.
 import { hasRest } from "../../journal/heard";
 import type { Line, Story } from "../../journal/story";
-import { due, personOf, sceneOf } from "./fold";
+import { pending, personOf, sceneOf } from "./fold";
 
 /**
  * Who looks at a scene while it goes on. Who plays sees every line whole when it is their turn, and from then on; and
@@ -13,7 +13,7 @@ export type Watcher = "audience" | "player";
 /** The ids of the lines that can still be cut off. */
 export function beingSaid(story: Story, watcher: Watcher): Set<number> {
   const { now, maxBeats, settled, seen } = sceneOf(story);
-  const waiting = due(story);
+  const waiting = pending(story);
   // What the newest interruption cuts is told by the next event.
   const newest = story.lines.at(-1);
   const comesIn = newest?.seq === story.head && newest.interruptsAfter !== undefined ? [newest.speaker.name] : [];

@@ -4,7 +4,11 @@
 //! somebody can come into it. Whoever watches is shown no more of it than is heard in any case
 //! ([`Line::beginning`](crate::line::Line::beginning)), and all that was heard of it when it is settled.
 
-use super::{Scene, act::can_be_cut, player::Player};
+use super::{
+    Scene,
+    act::can_be_cut,
+    player::{Player, Standing},
+};
 use crate::{Conversation, id::LineId, line::Line, stage::Stage};
 
 /// Who looks at a scene while it goes on.
@@ -34,8 +38,10 @@ impl Scene {
         let has_next = self.beat + 1 < self.max_beats;
         let lines = stage.transcript().lines().iter().enumerate().skip(from);
         // In this beat whoever has not answered yet, in the next one anybody.
-        let may_come_in =
-            move |player: &Player, line: &Line| (player.is_open() || comes_in(player, stage)) && !player.said(line);
+        let may_come_in = move |player: &Player, line: &Line| {
+            let answers = player.is_open() || player.standing == Standing::Speaking;
+            (answers || comes_in(player, stage)) && !player.said(line)
+        };
         let is_open = move |(at, line): &(usize, &Line)| {
             let in_next = has_next && *at >= now;
             can_be_cut(line) && (in_next || self.players.iter().any(|player| may_come_in(player, line)))

@@ -623,8 +623,7 @@ impl Rules for Scene {
                 let (form, mode) = (self.in_form(&ask.agent, text), self.settings.agent_mode);
                 if let Some(player) = self.player_mut(&ask.agent) {
                     player.remember(&form, mode);
-                    // They have had their turn. What their words come to is in the records after this one.
-                    player.standing = Standing::Spoke;
+                    player.standing = Standing::Speaking;
                 }
             }
             Event::Decided(decision) => {

@@ -60,6 +60,8 @@ pub(super) enum Standing {
         /// How it feels, and the others seem to.
         feelings: Option<Arc<str>>,
     },
+    /// A person has had their turn. What their words come to is in the records that follow.
+    Speaking,
     Spoke,
     Silent,
     /// It wanted to speak, and others did.
@@ -229,7 +231,12 @@ impl Player {
         }
         let prompt = match &self.standing {
             Standing::Open { told, .. } => told.text(|news| self.write(onstage, news)),
-            Standing::Out | Standing::Spoke | Standing::Silent | Standing::Waited | Standing::Failed => Text::default(),
+            Standing::Out
+            | Standing::Speaking
+            | Standing::Spoke
+            | Standing::Silent
+            | Standing::Waited
+            | Standing::Failed => Text::default(),
         };
         let bids = onstage.settings.floor == Floor::Bids;
         let grammar = Some(grammar(&self.others(onstage.stage, onstage.settings), bids));
