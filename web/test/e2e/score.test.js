@@ -186,11 +186,13 @@ test("replayed by its phases, with what is behind a line, and forked", async () 
   await page.getByText(/replay · weigh/).waitFor();
   await page.mouse.move(0, 0);
   await shoot(page, "score-replay");
-  await page.getByLabel("Edit").fill("Both are true, and the second is shorter.");
+  await script.locator(".place", { hasText: "nothing has to be explained" }).locator(".text").click();
+  await page.getByText(/replay · answer/).waitFor();
+  await page.getByLabel("Edit").fill("Wherever the kettle is.");
   await page.getByRole("button", { name: "Go on from here" }).click();
   await page.waitForURL((url) => /\/score\/[0-9a-f-]{36}$/.test(url.pathname) && !url.pathname.includes(id));
   await page.getByText("All phases are played.").waitFor();
-  await turn(page, /^Weigh/, "gpt").getByText("Both are true, and the second is shorter.").waitFor();
+  await turn(page, /^Answer/, "gpt").getByText("Wherever the kettle is.").waitFor();
   await page.getByText("goes on from").waitFor();
   await likeTheJournal(page, idOf(page));
   await clean(page);
