@@ -28,7 +28,7 @@ use tokio::{
 
 use self::{
     broken::{Broken, Brought, or_broken, unbroken},
-    persist::{is_lost, persist},
+    persist::{Recorded, is_lost, persist},
     under_way::{Doing, UnderWay},
 };
 use crate::{
@@ -205,15 +205,18 @@ impl Drive {
                 let _ = taken.send(heard);
                 Ok(Taken::GoOn)
             }
-            Happened::LookUp => {
-                let id = self.conversation.stage().setup().id;
-                // While only people are waited for nobody owns it.
-                let is_owned_here = !self.conversation.stage().is_waiting();
-                let is_lost = is_lost(&self.ports, id, self.head, self.owner.node, is_owned_here).await;
-                if is_lost { Err(Stop::Lost) } else { Ok(Taken::GoOn) }
-            }
+            Happened::LookUp => self.look_up().await.map(|()| Taken::GoOn),
             Happened::Abandoned => Ok(Taken::LetGo),
         }
+    }
+
+    /// Finds out whether the session is still this process's own.
+    async fn look_up(&mut self) -> Result<(), Stop> {
+        let id = self.conversation.stage().setup().id;
+        // While only people are waited for nobody owns it.
+        let is_owned_here = !self.conversation.stage().is_waiting();
+        let is_lost = is_lost(&self.ports, id, self.head, self.owner.node, is_owned_here).await;
+        if is_lost { Err(Stop::Lost) } else { Ok(()) }
     }
 
     /// Performs the steps that were taken up. When stop was pressed while they were recorded, none of them is begun.
@@ -416,7 +419,9 @@ impl Drive {
             return Ok(());
         }
         let records = std::mem::take(&mut self.batch);
-        self.record_all(&records, commands).await?;
+        if self.record_all(&records, commands).await? == Recorded::Found {
+            self.look_up().await?;
+        }
         self.publisher.records(records);
         self.owner.spending.add(self.uncounted());
         self.counted = self.conversation.stage().ledger().known_cost();
@@ -432,7 +437,7 @@ impl Drive {
         &mut self,
         records: &[Arc<Record>],
         commands: &mut mpsc::Receiver<Command>,
-    ) -> Result<(), JournalError> {
+    ) -> Result<Recorded, JournalError> {
         let (journal, id, node) = (self.ports.journal.clone(), self.conversation.stage().setup().id, self.owner.node);
         let recording = persist(&*journal, id, records, node);
         tokio::pin!(recording);

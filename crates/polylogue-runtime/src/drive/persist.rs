@@ -19,6 +19,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long a store may be in trouble before a session lets go of it.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// How records came to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recorded {
+    Written,
+    /// The store refused them and has just these. A try before may have worked without anybody being told, or another
+    /// process has taken the session over and come to the same.
+    Found,
+}
+
 /// Appends the records. When this returns they are on disk, or another process has written the session, or the store
 /// has failed for good.
 pub(super) async fn persist(
@@ -26,16 +35,15 @@ pub(super) async fn persist(
     session: SessionId,
     records: &[Arc<Record>],
     node: NodeId,
-) -> Result<(), JournalError> {
+) -> Result<Recorded, JournalError> {
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut is_again = false;
-    loop {
+    let recorded = loop {
         let error = match journal.append(session, records.to_vec(), node).await {
-            Ok(()) => break,
-            // The try before may have worked without anybody being told.
+            Ok(()) => break Recorded::Written,
             Err(fenced @ JournalError::Fenced { .. }) if is_again => match are_there(journal, session, records).await {
-                Ok(true) => break,
+                Ok(true) => break Recorded::Found,
                 Ok(false) => fenced,
                 Err(error) => error,
             },
@@ -50,12 +58,12 @@ pub(super) async fn persist(
         is_again = true;
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
-    }
+    };
     if is_again {
         let waited = began.elapsed().as_secs_f64();
         tracing::info!(%session, waited, "the session can be recorded again and goes on");
     }
-    Ok(())
+    Ok(recorded)
 }
 
 /// Whether just these records are in the journal at their places.
