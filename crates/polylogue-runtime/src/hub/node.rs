@@ -187,6 +187,8 @@ impl Hub {
             match inner.claims.commands(owned.session) {
                 Some(commands) if owned.is_to_stop => drop(commands.try_send(Command::Stop)),
                 Some(_) => {}
+                // Its loop is letting go of it, and may still be about to send a call: it is given up with the node.
+                None if inner.is_leaving.load(Ordering::SeqCst) => {}
                 // Nobody runs it: its loop has failed, or it has ended and could not be given up then.
                 None if inner.claims.attends() => {
                     if let Some(place) = inner.claims.reserve_up_to(1) {
