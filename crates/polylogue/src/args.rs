@@ -194,7 +194,7 @@ pub(crate) enum Sessions {
     },
     /// Remove what is over and too old, with clips and files; what runs or waits for a person stays
     Prune {
-        /// All that nothing was added to for so long, for example 30d, 12h or 90m [default: [retention] days]
+        /// All that nothing was added to for so long, for example 30d, 12h or 90m [default: days of the retention]
         #[arg(long, value_name = "TIME", value_parser = age)]
         older_than: Option<Duration>,
         /// Only say what would be removed
